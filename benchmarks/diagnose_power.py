@@ -2,7 +2,7 @@
 
 Prints Markdown tables, for worlds in which the answer is known: the share of samples in which
 `diagnose` says that the mean is not linear in the features; that a logistic model of the rate of
-sales does not fit; that the amounts depend on the action; and that `hurdle` is the policy to use.
+sales does not fit; and that the amounts depend on the action.
 Where a model fits, it should be denied in about 1% of the samples. The test statistic was chosen on
 other seeds. The fewest sales, the variance of the rate and the limit of "unknown" were set on the
 default seed: use another --seed for figures that no choice depends on. One table with 20 samples of
@@ -247,12 +247,6 @@ TABLES = {
         "called dependent on the action: amounts",
         AMOUNTS,
         lambda found: None if found.amounts is None else found.amounts.depends,
-        True,
-    ),
-    "policy": Table(
-        "recommended: hurdle",
-        RATES,
-        lambda found: found.advice.algorithm == "hurdle",
         True,
     ),
 }

@@ -20,7 +20,7 @@ from heavybandits.parts.estimators.auto import (
     typical_event,
     unit_of,
 )
-from heavybandits.parts.policies.hurdle import is_on
+from heavybandits.parts.policies.hurdle import chance_of, is_on, learned_logit
 
 DIM, ARMS, WARM = 3, 4, 32
 PRICES = np.array([5.0, 12.0, 30.0, 80.0])
@@ -60,6 +60,7 @@ class Twin:
         logit = math.log(share / (1.0 - share))
         logit += 0.5 * math.log(self.typical()) if self.typical() else 0.0
         self.conversion[DIM] = logit / 10.0
+        self.information[0][DIM, DIM] = 100.0  # a deviation of one logit
 
     def typical(self) -> float:
         return float(typical_event(self.linear) / unit_of(self.linear))
@@ -81,17 +82,35 @@ class Twin:
         logit = float(long @ self.conversion) - 0.5 * logarithm
         return z, long, amount, 1.0 / (1.0 + math.exp(-logit))
 
-    def learn(self, x: Any, reward: float) -> None:
-        z, long, amount, chance = self.rows(x)
-        event, weight = is_event(self.linear, reward), max(chance * (1.0 - chance), 1e-3)
-        image = self.inverse(0) @ long
-        self.conversion += image * (event - chance) / (1.0 + weight * long @ image)
-        self.information[0][:] += weight * np.outer(long, long)
-        if event:
-            paid = (reward - base_of(self.linear)) / unit_of(self.linear)
-            self.learn_amount(z, amount, float(paid))
+    def learn_first(self, arms: Any, rewards: Any) -> None:
+        for x, reward in zip(arms, rewards, strict=True):
+            if is_event(self.linear, reward):
+                self.learn_amount(x, reward)
+        for x, reward in zip(arms, rewards, strict=True):
+            self.learn_outcome(x, is_event(self.linear, reward))
 
-    def learn_amount(self, z: Any, amount: float, paid: float) -> None:
+    def learn(self, x: Any, reward: float) -> None:
+        amount = self.rows(x)[2]
+        self.learn_outcome(x, is_event(self.linear, reward))
+        if is_event(self.linear, reward):
+            self.learn_amount(x, reward, amount)
+
+    def learn_outcome(self, x: Any, event: bool) -> None:
+        long, chance = self.rows(x)[1::2]
+        image = self.inverse(0) @ long
+        square, logit = float(long @ image), math.log(chance / (1.0 - chance))
+        low, high = logit - square, logit + square
+        for _ in range(100):  # halve until u = logit + square (event - p(u))
+            u = 0.5 * (low + high)
+            chance = 1.0 / (1.0 + math.exp(-u))
+            low, high = (low, u) if u > logit + square * (event - chance) else (u, high)
+        self.conversion += image * (event - chance)
+        self.information[0][:] += max(chance * (1.0 - chance), 1e-3) * np.outer(long, long)
+
+    def learn_amount(self, x: Any, reward: float, amount: float | None = None) -> None:
+        paid = float((reward - base_of(self.linear)) / unit_of(self.linear))
+        z, _, now, _ = self.rows(x)
+        amount = now if amount is None else amount
         typical = self.typical() or abs(paid)
         if self.events == 0:
             amount = math.copysign(typical, paid)
@@ -170,15 +189,14 @@ def test_the_textbook_agrees():
         player.learn(offered[arm], reward)
         if t + 1 == WARM:
             twin = Twin(linear)
-            for j in range(WARM):
-                twin.learn(linear.arms[j], float(linear.rewards[j]))
+            twin.learn_first(linear.arms, linear.rewards.tolist())
         elif twin is not None:
             twin.learn(offered[arm], reward)
         if twin is not None and (t + 1) & t == 0:
             twin.weigh()
         if twin is not None and is_on(player.state, linear):
             theirs = [twin.estimate(x) for x in offered]
-            np.testing.assert_allclose(player.estimates(offered), theirs, rtol=1e-7, atol=1e-9)
+            np.testing.assert_allclose(player.estimates(offered), theirs, rtol=1e-6, atol=1e-8)
     assert compared > 200
     assert penalty_of(player.state.amounts) < 0.03 * DIM
 
@@ -204,6 +222,29 @@ def test_an_arm_that_never_sold_has_the_amount_of_arms_like_it():
     amount = float(z @ player.state.amounts.centre) * unit_of(linear)
     assert 40.0 < amount < 160.0
     assert amount > 2.0 * expected * unit_of(linear)
+
+
+@pytest.mark.parametrize(("logit", "outcome"), [(-4.0, 1.0), (-4.0, 0.0), (5.0, 0.0), (0.0, 1.0)])
+@pytest.mark.parametrize("square", [0.0, 0.3, 25.0, 1e4])
+def test_a_logit_learns_from_an_outcome_without_going_too_far(logit, outcome, square):
+    found = learned_logit(logit, square, outcome)
+    assert found == pytest.approx(logit + square * (outcome - chance_of(found)), abs=1e-8 * square)
+    assert (found - logit) * (outcome - 0.5) >= 0.0
+    assert abs(found) < abs(logit) + 10.0  # a Newton step from -4 would end at 5 with 1e4
+
+
+def test_an_item_that_sells_rarely_is_not_given_up_before_it_sold():
+    """Ten visitors do not buy the expensive item; it stays possible that 1% of them would."""
+    rng = np.random.default_rng(7)
+    rows, player = np.eye(DIM)[:2], Player()
+    for t in range(300):
+        arm = int(t % 30 == 0)
+        player.learn(rows[arm], float(rng.random() < 0.3) * 5.0 * (1 - arm))
+    linear = player.state.linear.estimate
+    assert is_on(player.state, linear)
+    cheap, expensive = player.estimates(rows)
+    assert cheap[0] == pytest.approx(1.5, rel=0.3)
+    assert expensive.sum() > cheap.sum()
 
 
 def test_one_extreme_reward_does_not_ruin_the_amounts():

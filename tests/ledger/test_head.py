@@ -147,6 +147,17 @@ def test_a_log_without_its_ledger_is_not_deleted(path: Path) -> None:
     assert contents(path.parent) == {"agent.db-wal": log}
 
 
+def test_a_journal_that_was_not_flushed_is_ours(path: Path) -> None:
+    """SQLite writes zeros in place of its mark until the flush: an agent may be killed before."""
+    new = path.with_name("new.db")
+    header = bytes(12) + b"\x9f\x1c\x04\x77" + bytes(4) + b"\0\0\x02\0\0\0\x10\0"
+    Path(f"{new}-journal").write_bytes(header + bytes(484))
+    with opened(new) as agent:
+        agent.update(agent.select(ARMS), 1.0)
+    assert examine(new).intact
+    assert not Path(f"{new}-journal").exists()
+
+
 # ---- the end
 
 

@@ -80,8 +80,8 @@ def test_the_compose_file_matches_the_specification():
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
 def test_systemd_accepts_the_units():
-    units = [str(DEPLOY / f"heavybandits.{kind}") for kind in ("socket", "service")]
-    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True)
+    command = ["systemd-analyze", "verify", str(DEPLOY / "heavybandits.service")]
+    done = subprocess.run(command, capture_output=True, text=True)
     missing = "Command /opt/heavybandits/bin/heavybandits is not executable"
     assert [line for line in done.stderr.splitlines() if missing not in line] == []
 

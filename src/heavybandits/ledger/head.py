@@ -36,7 +36,7 @@ _SIZE = _LAYOUT.size + 8
 _STARTS = {
     HEAD: (_MAGIC,),
     "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7",),
+    "-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", bytes(12)),  # zeros until it is flushed
 }
 _SHARED = "-shm"  # opening it would drop SQLite's locks: known by its size
 _SHARED_BLOCK = 1 << 15

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..._utils.errors import printable
 from ..._utils.statistics import Estimate
 from ...algorithms import theory
-from .fit import Fit
-from .sales import LEAST_SALES, MOSTLY
+from .sales import LEAST_SALES, MOSTLY, Amounts
 
 if TYPE_CHECKING:
     from .diagnosis import Diagnosis
@@ -36,15 +35,15 @@ class Advice(NamedTuple):
 def recommend(diagnosis: "Diagnosis") -> str:
     """Return the name of the policy to use, "none" if no policy can learn from these rewards.
 
-    This is the whole rule. `hurdle` models the rate of sales by logistic regression, so that it
-    needs rewards that are mostly one value, a logistic model that fits, and amounts that depend on
-    the action; otherwise its second model is of no use.
+    This is the whole rule. `hurdle` is for sales: rewards that are mostly one value, and otherwise
+    gains of different sizes. Its exploration costs little where the amounts do not depend on the
+    action, while `auto` can miss an item that sells rarely at a high price. For losses, and for
+    events of one size such as clicks, the second model is of no use.
     """
     if diagnosis.moments[1] == "no":
         return "none"
-    shop = diagnosis.base.share >= MOSTLY
-    fits = diagnosis.rate is not None and diagnosis.rate.fits
-    return "hurdle" if shop and fits and _depends(diagnosis) else "auto"
+    mostly = diagnosis.base.share >= MOSTLY and diagnosis.amounts is not None
+    return "hurdle" if mostly and _gains(diagnosis) and _differ(diagnosis) else "auto"
 
 
 def advise(diagnosis: "Diagnosis") -> Advice:
@@ -79,34 +78,27 @@ def _about_sales(diagnosis: "Diagnosis", name: str) -> Iterator[str]:
     if diagnosis.base.share < MOSTLY or diagnosis.amounts is None:
         return
     share = f"{diagnosis.base.share:.0%} of the rewards are {diagnosis.base.value:.4g}"
-    if diagnosis.amounts.depends is None and diagnosis.amounts.rows < LEAST_SALES:
-        yield f"{share}, and {diagnosis.amounts.rows} others are too few to see what they depend on"
-    elif diagnosis.amounts.depends is None:
-        yield f"{share}. Pass features, and the action, to see what the others depend on"
-    elif not diagnosis.amounts.depends:
-        yield f"{share}, and the amounts of the others do not depend on the action"
+    models = "hurdle learns the rate of sales and the amount by two models"
+    if name == "hurdle" and _depends(diagnosis):
+        yield f"{share}, and the amounts of the others depend on {_column(diagnosis)}: {models}"
     elif name == "hurdle":
-        yield (
-            f"{share}, and the amounts of the others depend on {_column(diagnosis)}: hurdle learns "
-            "the rate of sales and the amount by two models"
-        )
+        yield f"{share}, and the others are gains of different sizes: {models}"
+        yield _about_amounts(diagnosis.amounts)
+    elif not diagnosis.amounts.rows:
+        yield f"{share}, and no others show what they are"
+    elif not _differ(diagnosis):
+        yield f"{share}, and the others are all {diagnosis.amounts.median:.4g}"
     else:
-        yield f"{share}, and the amounts of the others depend on {_column(diagnosis)}"
-        yield _about_hurdle(diagnosis.rate)
+        yield f"{share}, and most others are losses"
 
 
-def _about_hurdle(rate: Fit | None) -> str:
-    """Say why `hurdle` is not recommended although amounts depend on the action."""
-    if rate is None:
-        return "pass features to see whether hurdle, a policy for such rewards, fits"
-    if rate.fits is None:
-        return (
-            f"whether hurdle, a policy for such rewards, fits is unknown: the check {rate.reason}"
-        )
-    return (
-        "hurdle, a policy for such rewards, is not for these features: its model of the rate of "
-        "sales does not fit"
-    )
+def _about_amounts(amounts: Amounts) -> str:
+    """Say why `hurdle` is recommended although no dependence of the amounts was found."""
+    if amounts.depends is not None:
+        return "their sizes do not depend on the action, as far as these rows show"
+    if amounts.rows < LEAST_SALES:
+        return f"{amounts.rows} sales are too few to see what the sizes depend on"
+    return "pass features, and the action, to see what the sizes depend on"
 
 
 def _about_tails(diagnosis: "Diagnosis") -> Iterator[str]:
@@ -152,6 +144,17 @@ def _column(diagnosis: "Diagnosis") -> str:
 
 def _depends(diagnosis: "Diagnosis") -> bool:
     return diagnosis.amounts is not None and bool(diagnosis.amounts.depends)
+
+
+def _gains(diagnosis: "Diagnosis") -> bool:
+    """Return True if more than half of the rewards off the base value are above it."""
+    return diagnosis.amounts is not None and diagnosis.amounts.median > diagnosis.base.value
+
+
+def _differ(diagnosis: "Diagnosis") -> bool:
+    """Return True if the rewards off the base value are not all equal."""
+    others = diagnosis.rewards[diagnosis.rewards != diagnosis.base.value]
+    return others.size > 0 and float(others.max()) > float(others.min())
 
 
 def _deviation(diagnosis: "Diagnosis") -> float:

@@ -87,7 +87,8 @@ class Diagnosis:
     heavy : bool
         True if the rewards are heavy-tailed.
     moments : dict
-        For the orders 1 to 4: does E|y|^p exist ("yes", "doubtful", "no")?
+        For the orders 1 to 4: does E|y|^p exist ("yes", "doubtful", "no")? If half of the
+        rewards or more equal the base value, the tail of the others decides.
     epsilon, raw_moment, central_moment : Estimate
         The parameters of `crtm` (u) and `crmm` (v), for rewards divided by `scale`.
     square_shares : dict
@@ -240,8 +241,9 @@ def diagnose(
     upper, lower = (estimate_tail(side, rng, resamples) for side in (noise, -noise))
     index = _index([tail for tail in (upper, lower) if tail is not None])
     epsilon = _epsilon(index)
-    power = 1.0 + epsilon.value
     base = find_base(values)
+    moments = index if base.share < MOSTLY else _index_of_sales(values, base, rng, resamples)
+    power = 1.0 + epsilon.value
     amounts = examine_amounts(sample, base) if base.share >= OFTEN else None
     groups = group_sample(sample, amounts and amounts.column)
     mean, rate, rate_bins = _check_fit(sample, base, seed)
@@ -256,7 +258,7 @@ def diagnose(
         lower=lower,
         tail_index=index,
         heavy=index.value < 1.0 / HEAVY_SHAPE,
-        moments={order: _exists(order, index) for order in ORDERS},
+        moments={order: _exists(order, moments) for order in ORDERS},
         symmetry=_symmetry(noise),
         square_shares=square_shares(noise),
         epsilon=epsilon,
@@ -345,6 +347,20 @@ def _index(tails: list[Tail]) -> Estimate:
     low = np.nanmax([1.0 / worst.low, worst.pareto + error, shape])
     high = np.nanmin([1.0 / worst.high, worst.pareto - error, shape])
     return Estimate(1.0 / shape, float(1.0 / low), float(1.0 / high) if high > 1e-9 else np.inf)
+
+
+def _index_of_sales(
+    rewards: Floats, base: Base, rng: np.random.Generator, resamples: int
+) -> Estimate:
+    """Return the tail index of the rewards off the base value; anything if they are few.
+
+    Among all rewards a few sales look like a tail, and the gap between them and the base value like
+    a very heavy one.
+    """
+    amounts = rewards[rewards != base.value] - base.value
+    tails = [estimate_tail(side, rng, resamples) for side in (amounts, -amounts)]
+    found = [tail for tail in tails if tail is not None]
+    return _index(found) if found else Estimate(np.inf, 0.0, np.inf)
 
 
 def _exists(order: int, index: Estimate) -> str:

@@ -66,6 +66,7 @@ ENOUGH = 3  # events before the two models choose
 SMALLEST, LARGEST = 0.3, 16.0  # limits of the noise scale of an amount, in typical amounts
 RANGE = 32.0  # limit of a predicted amount as a feature, in typical amounts
 MOST = 4.0  # errors of an amount are clipped here, in noise scales
+STEPS = 60  # most steps of the search for a logit, which halve an interval or are Newton's
 LEAST_WEIGHT = 1e-3  # of a reward in the conversion model
 CHECK_EVERY = 8  # rewards between two looks whether other rewards are events now
 
@@ -200,7 +201,8 @@ def measure_arms(
 
 @outlined
 def start_models(state: HurdleState, linear: ScaleFreeEstimate) -> None:
-    """Forget both models; the conversion of all arms is that of all rewards so far."""
+    """Forget both models; the conversion of all arms is that of all rewards so far, with a standard
+    deviation of one logit."""
     dim = float(linear.middle.size)
     reset_region(state.conversion, CONVERSION * dim)
     reset_region(state.amounts, AMOUNT * dim)
@@ -214,26 +216,65 @@ def start_models(state: HurdleState, linear: ScaleFreeEstimate) -> None:
     if typical > 0.0:
         logit -= ELASTICITY * math.log(typical)
     state.conversion.centre[linear.middle.size] = logit / CONSTANT
+    for i in range(state.row.size):
+        state.row[i] = CONSTANT if i == linear.middle.size else 0.0
+    measure(state.conversion, state.row)
+    add_observation(state.conversion, state.row, 1.0)
 
 
 @jitable
-def learn_reward(state: HurdleState, linear: ScaleFreeEstimate, x: Floats, reward: float) -> None:
-    """Learn whether a reward is an event, and the amount if it is."""
-    conversion, event = state.conversion, is_event(linear, reward)
+def learned_logit(logit: float, square: float, outcome: float) -> float:
+    """Return the logit u with u = logit + square (outcome - p(u)): the most probable one after an
+    outcome, if it was Gaussian of variance `square` around `logit`.
+
+    A Newton step from `logit` would end far beyond it where p is near 0 or 1.
+    """
+    low, high = logit - square * chance_of(logit), logit
+    if outcome > 0.0:
+        low, high = logit, logit + square * chance_of(-logit)
+    found, last = logit, high - low
+    for _ in range(STEPS):
+        chance = chance_of(found)
+        beyond = found - logit - square * (outcome - chance)
+        if beyond > 0.0:
+            high = found
+        else:
+            low = found
+        step = beyond / (1.0 + square * chance * (1.0 - chance))
+        if abs(step) > 0.5 * last or not low <= found - step <= high:  # halve the interval
+            step = found - 0.5 * (low + high)
+        found, last = found - step, abs(step)
+        if last <= 1e-12 * square:
+            break
+    return found
+
+
+@jitable
+def learn_outcome(state: HurdleState, linear: ScaleFreeEstimate, x: Floats, event: bool) -> float:
+    """Learn whether a reward is an event, by one implicit step; return the predicted amount."""
+    conversion, outcome = state.conversion, 1.0 if event else 0.0
     amount = fill_rows_of(state, linear, x)
-    chance = chance_of(logit_of(state))
-    weight = max(chance * (1.0 - chance), LEAST_WEIGHT)
     measure(conversion, state.row)
-    growth = 1.0 + weight * max(squared_norm(conversion), 0.0)
-    add_observation(conversion, state.row, weight)
-    move_centre(conversion, -((1.0 if event else 0.0) - chance) / growth)
-    if event:
-        learn_amount(state, linear, amount, (reward - base_of(linear)) / unit_of(linear))
+    chance = chance_of(learned_logit(logit_of(state), max(squared_norm(conversion), 0.0), outcome))
+    add_observation(conversion, state.row, max(chance * (1.0 - chance), LEAST_WEIGHT))
+    move_centre(conversion, chance - outcome)
+    return amount
+
+
+@outlined
+def learn_first(state: HurdleState, linear: ScaleFreeEstimate) -> None:
+    """Learn from the first rewards: the amounts first, because the conversion depends on them."""
+    for j in range(WARM):
+        if is_event(linear, linear.rewards[j]):
+            amount = fill_rows_of(state, linear, linear.arms[j])
+            learn_amount(state, linear, amount, linear.rewards[j])
+    for j in range(WARM):
+        learn_outcome(state, linear, linear.arms[j], is_event(linear, linear.rewards[j]))
 
 
 @jitable
 def learn_amount(
-    state: HurdleState, linear: ScaleFreeEstimate, predicted: float, amount: float
+    state: HurdleState, linear: ScaleFreeEstimate, predicted: float, reward: float
 ) -> None:
     """Learn the amount of an event whose row is in linear.scratch.row, by Huber regression.
 
@@ -241,6 +282,7 @@ def learn_amount(
     where they would move the prediction by 0.35 standard errors.
     """
     amounts, scaled, numbers = state.amounts, state.scaled, state.numbers
+    amount = (reward - base_of(linear)) / unit_of(linear)
     typical = typical_event(linear) / unit_of(linear)
     typical = typical if typical > 0.0 else abs(amount)
     if state.counts[EVENTS] == 0:
@@ -308,10 +350,13 @@ class Hurdle(NamedTuple):
 
     p comes from logistic regression in one pass on the standardised features and on ln m, with the
     coefficient -1/2 for ln m before any data: conversion falls with the price, and often as its
-    power. m comes from Huber regression of the amounts, each with a noise scale in proportion to
-    its prediction, so that arms which never sold have the amount of arms like them. u = width w
-    sqrt(3 + ln(1 + n w^2 / d)), w the norm of the arm in each model; dp = p (1 - p) (u + u^2 / 2),
-    at most 1 - p, and dm = u s. Penalties follow the evidence, as those of `ScaleFreeHuber`.
+    power. Each reward makes an implicit step: the new logit of its arm solves u = logit + w^2 (y -
+    p(u)), and V grows by p (1 - p) at u. The base of the logits has a standard deviation of one
+    before any data, around the share of events among the first rewards. m comes from Huber
+    regression of the amounts, each with a noise scale in proportion to its prediction, so that arms
+    which never sold have the amount of arms like them. u = width w sqrt(3 + ln(1 + n w^2 / d)), w
+    the norm of the arm in each model; dp = p (1 - p) (u + u^2 / 2), at most 1 - p, and dm = u s.
+    Penalties follow the evidence, as those of `ScaleFreeHuber`.
 
     The policy inside, `auto`, finds base, units and events. It chooses alone in the first 32
     decisions, while no three events have come, while most rewards are not exactly one value (with
@@ -401,10 +446,12 @@ class Hurdle(NamedTuple):
             start_models(state, linear)
             state.counts[RESTARTS] = restart_count(linear)
         if learned == WARM:
-            for j in range(WARM):
-                learn_reward(state, linear, linear.arms[j], linear.rewards[j])
+            learn_first(state, linear)
         else:
-            learn_reward(state, linear, x, rewards[0])
+            event = is_event(linear, rewards[0])
+            amount = learn_outcome(state, linear, x, event)
+            if event:
+                learn_amount(state, linear, amount, rewards[0])
         if is_due(learned):
             update_penalties(state, x.size)
 
