@@ -1,6 +1,7 @@
 """Old events in Parquet files: an agent continues, a rebuild reads them, damage is noticed."""
 
 import sqlite3
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,16 @@ def test_without_its_files_a_rebuild_says_where_they_were(shop: Path, tmp_path: 
     second.write_bytes(content)
     assert hb.Agent.rebuild(shop).updates == 30
     opened(shop).close()
+
+
+def test_a_flipped_bit_in_the_footer_of_a_file_is_damage(shop: Path, tmp_path: Path) -> None:
+    """Some of them name types that pyarrow does not know."""
+    file = compact(shop, tmp_path / "old").files[0]
+    content = file.read_bytes()
+    for at in range(len(content) - 880, len(content) - 540, 2):
+        file.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        with suppress(hb.LedgerError):
+            list(archive._read_segment(file))
 
 
 def test_a_damaged_or_open_ledger_is_not_compacted(shop: Path, tmp_path: Path) -> None:

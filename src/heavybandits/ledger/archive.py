@@ -197,5 +197,5 @@ def _read_segment(path: Path) -> Iterator[tuple[Row, bytes, RawInputs | None]]:
             raw = RawInputs(*(values[f"raw_{name}"] for name in _INPUTS))
             row = Row(*(values[name] for name in Row._fields))
             yield row, values["link"], raw if raw.salt is not None else None
-    except (OSError, KeyError, arrow.ArrowInvalid) as error:
+    except (OSError, KeyError, TypeError, ValueError, arrow.ArrowException) as error:
         raise LedgerError(f"{os.fspath(path)} is damaged: {error}") from error
