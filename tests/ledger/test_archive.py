@@ -16,6 +16,7 @@ from heavybandits.features import Encoder, Number
 from heavybandits.ledger import archive
 from heavybandits.ledger.archive import compact
 from heavybandits.ledger.repair import examine, repair
+from heavybandits.ledger.sqlite_file import Database
 
 ENCODER = Encoder(action_columns=[Number("price")])
 POLICY = hb.linucb(dim=ENCODER.dim, radius=1.0)
@@ -147,6 +148,30 @@ def test_a_damaged_or_open_ledger_is_not_compacted(shop: Path, tmp_path: Path) -
     with pytest.raises(hb.LedgerError, match="event 4 is missing or altered"):
         compact(shop, tmp_path / "old")
     assert not (tmp_path / "old").exists()
+
+
+def test_without_room_nothing_has_changed_or_the_file_keeps_its_size(
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted, rows = bits(hb.Agent.rebuild(shop)), Database.rows
+
+    def full(database: Database, statement: str, *values: Any) -> Any:
+        if statement == "VACUUM":
+            raise hb.LedgerError("database or disk is full")
+        return rows(database, statement, *values)
+
+    (tmp_path / "taken").write_text("no folder")
+    with pytest.raises(hb.LedgerError, match="taken: File exists"):
+        compact(shop, tmp_path / "taken")
+    assert examine(shop).events == 61
+    monkeypatch.setattr(Database, "rows", full)
+    assert compact(shop, tmp_path / "old").events == 61
+    assert bits(hb.Agent.rebuild(shop)) == wanted
+
+
+def test_a_ledger_on_a_server_is_not_compacted(tmp_path: Path) -> None:
+    with pytest.raises(hb.InvalidInputError, match="a ledger in a file, not of a server"):
+        compact("postgresql://db.example/bandits?agent=shop", tmp_path)
 
 
 @pytest.mark.parametrize(

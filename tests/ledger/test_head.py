@@ -113,6 +113,14 @@ def test_a_foreign_file_is_neither_overwritten_nor_removed(
     assert contents(path.parent) == before
 
 
+@pytest.mark.parametrize("size", [0, 3, 4096, 20480])
+def test_what_a_full_disk_left_of_the_shared_file_is_ours(path: Path, size: int) -> None:
+    """SQLite lengthens it page by page; a ledger was not opened again when there was room."""
+    Path(f"{path}-shm").write_bytes(bytes(size))
+    with opened(path) as agent:
+        assert agent.updates == 1
+
+
 def test_a_foreign_head_survives_a_ledger_that_cannot_be_opened(tmp_path: Path) -> None:
     (tmp_path / "notes.db").write_bytes(b"no database " * 500)
     for data in (b"my own file", b""):

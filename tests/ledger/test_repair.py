@@ -1,6 +1,7 @@
 """`ledger check`, `repair` and `export`: over whole, cut, altered and foreign files."""
 
 import csv
+import errno
 import json
 import os
 import shutil
@@ -170,6 +171,21 @@ def test_repair_writes_over_nothing(path: Path, tmp_path: Path) -> None:
     for name in ("there.db", "half.db", "agent.db"):
         assert "must be a new file" in run("repair", path, tmp_path / name, code=2).output
     assert files(path) == before
+
+
+def test_without_room_for_a_copy_the_error_says_where(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = files(path)
+    monkeypatch.setattr(shutil, "copyfile", full)
+    for call in (examine, hb.Agent.rebuild, lambda path: repair(path, tmp_path / "new.db")):
+        with pytest.raises(hb.LedgerError, match=r"No space left .* TMPDIR names another folder"):
+            call(path)
+    assert files(path) == before
+    assert sorted(os.listdir(tmp_path)) == ["agent.db", "agent.db-head"]
 
 
 def test_without_a_state_there_is_nothing_to_repair(path: Path, tmp_path: Path) -> None:

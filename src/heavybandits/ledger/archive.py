@@ -6,7 +6,7 @@ rebuild follows the chain through the files into the ledger.
 
 import os
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -16,6 +16,7 @@ from .._utils.errors import InvalidInputError, LedgerError, optional
 from .._utils.files import canonical, replace_atomically
 from ..agents.events import SETTLING, CancelledAll, Reset, Selected
 from ..agents.raw_inputs import RawInputs
+from .address import Address, locate
 from .head import End, Head
 from .inputs import read_inputs
 from .integrity import (
@@ -28,7 +29,7 @@ from .integrity import (
     verify,
 )
 from .moment import Moment, last_event
-from .sqlite_file import Database, check_database
+from .sqlite_file import Database, check_database, room
 from .store import BLOBS, TEXTS, WHOLE, Row, Source, first_value
 from .tables import ARCHIVED, check_format
 
@@ -63,11 +64,14 @@ def compact(path: str | Path, archive: str | Path, before: Moment | None = None)
     Raises
     ------
     LedgerError
-        The ledger is damaged or in use. Nothing has changed.
+        The ledger is damaged or in use, or the files could not be written. Nothing has changed.
     InvalidInputError
-        There is no such ledger or moment.
+        There is no such ledger or moment, or the ledger is on a server.
     """
-    path, folder = Path(path).absolute(), Path(archive).absolute()
+    place, folder = locate(path), Path(archive).absolute()
+    if isinstance(place, Address):
+        raise InvalidInputError("compact moves the events of a ledger in a file, not of a server")
+    path = place.absolute()
     if not path.exists():
         raise InvalidInputError(f"{path} is not a file: a ledger is needed")
     with closing(Head(path)) as head:
@@ -79,8 +83,12 @@ def compact(path: str | Path, archive: str | Path, before: Moment | None = None)
             first, last = base_of(database).end.events, _last_movable(database, before)
             if last <= first:
                 return Compacted(0, ())
-            folder.mkdir(parents=True, exist_ok=True)
-            files = tuple(_write_segments(database, first, last, folder))
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                files = tuple(_write_segments(database, first, last, folder))
+            except OSError as error:
+                where = room(folder.parent)
+                raise LedgerError(f"{folder}: {error.strerror} ({where})") from error
             _forget(database, last, folder)
     return Compacted(last - first, files)
 
@@ -150,7 +158,8 @@ def _forget(database: Database, last: int, folder: Path) -> None:
             ("INSERT OR REPLACE INTO about VALUES (?, ?)", (ARCHIVED, about)),
         ]
     )
-    database.rows("VACUUM")
+    with suppress(LedgerError):  # without room for a copy the file keeps its size, as free pages
+        database.rows("VACUUM")
     database.checkpoint("TRUNCATE")
 
 

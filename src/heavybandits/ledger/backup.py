@@ -5,7 +5,6 @@ that opens it issues tickets under keys of its own, as at every opening: a key t
 the backup is rejected.
 """
 
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +14,7 @@ from .address import Address, locate
 from .head import End, Head, Record
 from .integrity import verify
 from .reader import live
-from .repair import mode_of, new_ledger, place_ledger
+from .repair import mode_of, new_ledger, place_ledger, working_folder
 from .sqlite_file import Database
 from .tables import MARK_OPEN
 
@@ -60,8 +59,8 @@ def backup(path: str | Path, output: str | Path) -> Backup:
     if isinstance(place, Address):
         raise InvalidInputError("backup copies a ledger in a file; use pg_dump for PostgreSQL")
     source = place.absolute()
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        made = Path(folder) / target.name
+    with working_folder(target.name, target.parent) as folder:
+        made = folder / target.name
         with live(source) as (database, head):
             database.copy(made)
         end = _seal(made, source, head)

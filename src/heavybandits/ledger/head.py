@@ -39,7 +39,7 @@ _STARTS = {
     "-journal": (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", bytes(12)),  # zeros until it is flushed
 }
 _SHARED = "-shm"  # opening it would drop SQLite's locks: known by its size
-_SHARED_BLOCK = 1 << 15
+_SHARED_BLOCK = 1 << 12  # SQLite lengthens the file in such steps, of which a disk may have few
 _SHARED_STARTS = (0, 3)  # SQLite cuts the file to three bytes when it is opened first
 
 

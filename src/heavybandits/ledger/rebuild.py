@@ -2,7 +2,6 @@
 
 import secrets
 import shlex
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -35,7 +34,7 @@ from .integrity import verify
 from .moment import Moment, last_event
 from .postgres import PostgresLedger, is_taken
 from .reader import live
-from .repair import copied, intact_states, mode_of, new_ledger, place_ledger
+from .repair import copied, intact_states, mode_of, new_ledger, place_ledger, working_folder
 from .resume import read_owners
 from .snapshot import state_in
 from .sqlite import SqliteLedger
@@ -170,8 +169,8 @@ def _repeat_all(
             stored.remove()
             raise
         return state, stored
-    with tempfile.TemporaryDirectory(dir=target.parent) as folder:
-        made = Path(folder) / target.name
+    with working_folder(target.name, target.parent) as folder:
+        made = folder / target.name
         ledger = SqliteLedger(made, BATCH)
         try:
             state = _repeat(state, rows, same, ledger)

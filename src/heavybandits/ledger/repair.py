@@ -33,7 +33,7 @@ from .inputs import read_inputs
 from .integrity import Survey, chain, check_present, reason, survey
 from .postgres import open_tables
 from .resume import read_owners
-from .sqlite_file import Database, Statement, check_database
+from .sqlite_file import Database, Statement, check_database, room
 from .store import Row, Source, UnreachableError, first_value
 from .tables import (
     ARCHIVED,
@@ -156,8 +156,8 @@ def repair(path: str | Path | Address, output: str | Path) -> Repaired:
     came later must be sent again. The old ledger does not change.
     """
     path, output = locate(path), new_ledger(output)
-    with copied(path) as (source, head), tempfile.TemporaryDirectory(dir=output.parent) as folder:
-        made = Path(folder) / output.name
+    with copied(path) as (source, head), working_folder(output.name, output.parent) as folder:
+        made = folder / output.name
         before = _rewrite(path, source, head, made)
         place_ledger(made, output, mode_of(path))
     return Repaired(before, examine(output))
@@ -261,8 +261,8 @@ def copied(path: Path | Address) -> Iterator[tuple[Source, Record]]:
         with closing(open_tables(path)) as tables, tables.moment():
             yield tables, tables.head()
         return
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder) / path.name
+    with working_folder(path.name) as folder:
+        copy = folder / path.name
         with unused(path) as head:
             check_present(path, head)
             check_database(path)
@@ -272,6 +272,23 @@ def copied(path: Path | Address) -> Iterator[tuple[Source, Record]]:
         with closing(Database(copy, copy_of=path)) as database:
             check_format(database)
             yield database, head
+
+
+@contextmanager
+def working_folder(ledger: str, parent: Path | None = None) -> Iterator[Path]:
+    """Yield a folder in which a ledger is made or copied. A full disk raises LedgerError.
+
+    Its name says what it is for, because a process that is killed does not remove it. Without
+    `parent` it is where temporary files are.
+    """
+    place, hint = parent, ""
+    if place is None:
+        place, hint = Path(tempfile.gettempdir()), "; TMPDIR names another folder"
+    try:
+        with tempfile.TemporaryDirectory(prefix=f"{ledger}-unfinished-", dir=place) as folder:
+            yield Path(folder)
+    except OSError as error:
+        raise LedgerError(f"{place}: {error.strerror} ({room(place)}{hint})") from error
 
 
 def intact_states(database: Source, found: Survey) -> Iterator[tuple[int, bytes, bytes]]:
