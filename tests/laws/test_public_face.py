@@ -25,6 +25,7 @@ PUBLIC = FAMILY_MODULES | {
         ".theory",
         ".integrations",
         ".serving",
+        ".serving.personalizer",
         ".sweeps",
         ".features",
         ".integrations.coba",

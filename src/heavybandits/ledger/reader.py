@@ -198,7 +198,23 @@ class LedgerReader:
             raise
 
     def read(self, query: Callable[[Source], T]) -> T:
-        """Return what a query finds, after all events up to that moment have been checked."""
+        """Return what a query finds, after all events up to that moment have been checked.
+
+        Parameters
+        ----------
+        query : function of a Source
+            Reads the tables, of one moment.
+
+        Returns
+        -------
+        object
+            What the query returns.
+
+        Raises
+        ------
+        LedgerError
+            The ledger is damaged, or the query met values that no agent has written.
+        """
         head = self.database.head()  # before the events: it may be older, not newer
         with self.database.moment():
             self._end = verify(self.database, head, self._end).end
