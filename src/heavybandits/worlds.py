@@ -1,4 +1,7 @@
-"""Worlds: theta that moves, rewards that come late or never, and rewards that are corrupted."""
+"""Worlds: theta that moves, rewards that come late or never, corrupted rewards, and a shop."""
 
+from .parts import worlds as _parts
 from .parts.worlds import *  # noqa: F403
-from .parts.worlds import __all__ as __all__
+from .simulation.shop import shop
+
+__all__ = [*_parts.__all__, "shop"]  # noqa: PLE0604

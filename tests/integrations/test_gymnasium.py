@@ -53,6 +53,21 @@ def test_an_agent_in_it_has_the_regret_of_a_simulation(problem: Any) -> None:
     env.close()
 
 
+def test_an_agent_in_a_shop_has_the_regret_of_a_simulation() -> None:
+    policy, problem = hb.linucb(dim=10, radius=0.1), hb.worlds.shop(availability=0.3, period=10)
+    wanted = hb.simulate(policy, problem, horizon=50, repetitions=1, seed=7, checkpoints=1)
+    env, agent = HeavyTailedGLB(problem, horizon=50), hb.Agent(policy)
+    arms, info = env.reset(seed=7)
+    closed = int(info["action_mask"].argmin())
+    with pytest.raises(hb.InvalidInputError, match="action must be available"):
+        env.step(closed)
+    for _ in range(50):
+        ticket = agent.select(arms, mask=info["action_mask"].astype(bool))
+        arms, reward, _, _, info = env.step(ticket.arm)
+        agent.update(ticket, reward)
+    assert info["total_regret"] == pytest.approx(wanted.final("policy")[0])
+
+
 def test_what_info_says_is_so() -> None:
     env = HeavyTailedGLB(PROBLEM, horizon=10)
     arms, _ = env.reset(seed=3)

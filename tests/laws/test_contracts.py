@@ -375,9 +375,9 @@ def test_a_per_arm_estimator_keeps_its_stages_apart(part):
 @rows(examples("arm set"))
 def test_an_arm_set_offers_what_it_says(part):
     part = cast(part)
-    assert part.dim == DIM
-    buffer, region = part.make_buffer(), make_region(DIM, 1.0)
-    region.centre[:] = [0.5, -0.2, 0.1]
+    buffer, region = part.make_buffer(), make_region(part.dim, 1.0)
+    assert buffer.chosen.size == part.dim
+    region.centre[:] = np.resize([0.5, -0.2, 0.1], part.dim)
     with np.errstate(over="ignore"):
         assert part.refresh(buffer, KEY, 0) is True
     best = part.top(buffer, region.centre)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 import heavybandits as hb
+import naive_shop
 from heavybandits.authoring import stream_key
 from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, NOISE
 from heavybandits.core.world import make_world
 from heavybandits.gpu.supported import check_still
-from heavybandits.noises import Gaussian, StudentT, reward_moment
+from heavybandits.noises import Gaussian, Pareto, StudentT, reward_moment
 from heavybandits.simulation.problem import check_problem
 from heavybandits.worlds import (
     ConstantDelay,
@@ -25,6 +26,7 @@ from heavybandits.worlds import (
     LostRewards,
     Multiplicative,
     ParetoDelay,
+    Purchases,
     RandomWalk,
     Spikes,
     ZeroInflated,
@@ -48,6 +50,7 @@ NOISES: list[Any] = [
     Heteroskedastic(StudentT(3.0), 0.1, 2.0),
     Multiplicative(Gaussian(0.5)),
     ZeroInflated(Gaussian(0.5), 0.2),
+    Purchases(Gaussian(0.5), 6.0, 0.3),
 ]
 PROBLEMS = [
     STILL,
@@ -223,6 +226,72 @@ def test_zero_inflated_rewards_are_zero_as_often_as_stated():
     noise, key = ZeroInflated(Gaussian(), 0.2), stream_key(1, 0, 9)
     zeros = [noise.reward(1.0, THETA, 0.5, key, n) == 0.0 for n in range(10_000)]
     assert np.mean(zeros) == pytest.approx(0.8, abs=0.02)
+
+
+# ---- the shop
+
+SHOP: dict[str, Any] = {
+    "actions": 7,
+    "conversion": 0.4,
+    "prices": (0.2, 3.0),
+    "basket": Pareto(2.5, 0.6),
+    "refunds": 0.3,
+    "availability": 0.4,
+    "period": 30,
+}
+
+
+def test_the_shop_is_that_of_a_naive_visitor():
+    problem = hb.worlds.shop(**SHOP)
+    arms, law, buffer = problem.arms, problem.noise, problem.arms.make_buffer()
+    key, noise_key = (stream_key(SEED, 1, stream) for stream in (ARMS, NOISE))
+    for n in range(200):
+        arms.refresh(buffer, key, n)
+        noise = law.draw(noise_key, n)
+        for k, seen in enumerate(naive_shop.visit(SHOP, SEED, 1, n)):
+            x = buffer.features[:, k]
+            np.testing.assert_allclose(x, seen.features, rtol=1e-12)
+            assert (buffer.penalty[k] == 0.0) == seen.available
+            assert x @ problem.theta == pytest.approx(seen.mean, rel=1e-12)
+            response = np.uint64(int(key) ^ naive_shop.RESPONSE)
+            reward = law.reward(x @ problem.theta, x, noise, response, n)
+            assert reward == pytest.approx(seen.reward, rel=1e-12)
+
+
+def test_conversion_rates_are_in_the_stated_range_and_arms_are_no_longer_than_one():
+    problem = hb.worlds.shop(17, conversion=0.6)
+    buffer, rates = problem.arms.make_buffer(), []
+    for n in range(0, 9000, 30):
+        problem.arms.refresh(buffer, np.uint64(3), n)
+        x = buffer.features[:, :17]
+        price = x[0] * problem.noise.unit * problem.noise.kept
+        rates.append(problem.theta @ x / price / 0.6)
+        assert np.linalg.norm(x, axis=0).max() <= 1.0 + 1e-12
+        assert (buffer.penalty == 0.0).any()
+    assert np.min(rates) == pytest.approx(0.05, abs=0.01)
+    assert 1.5 < np.max(rates) <= 1.6
+
+
+@pytest.mark.slow
+def test_runs_of_the_shop_are_those_of_a_naive_loop():
+    policy, problem = hb.linucb(dim=10, radius=0.5), hb.worlds.shop(**SHOP)
+    found = simulate(policy, problem, repetitions=1).curves("policy")[1][0]
+    np.testing.assert_allclose(found, twin(policy, problem).regret, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"conversion": 0.7}, r"conversion must be in \(0, 0.625\]"),
+        ({"prices": (2.0, 1.0)}, "Storefront.lowest must be at most highest = 1, got 2"),
+        ({"refunds": 0.9}, "Purchases.refunds must be"),
+        ({"actions": 0}, "Storefront.size must be"),
+    ],
+    ids=repr,
+)
+def test_a_shop_that_cannot_be_is_rejected(change, words):
+    with pytest.raises(hb.InvalidInputError, match=words):
+        hb.worlds.shop(**change)
 
 
 # ---- what is rejected

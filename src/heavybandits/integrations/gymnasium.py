@@ -11,10 +11,11 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.arrays import Floats, Key
 from ..core.compile import Function, compiled
 from ..core.dispatch import draw, mean, move, refresh
+from ..core.part import own_classes
 from ..core.protocols import ArmSet, Link, Noise
 from ..core.rng import ARMS, NOISE, stream_key
 from ..core.world import drift_key, make_world, see
-from ..parts.arms import PerRound
+from ..parts.arms import PerRound, Storefront
 from ..parts.links import Logistic
 from ..parts.noises import StudentT
 from ..simulation.problem import Problem, check_problem
@@ -47,8 +48,10 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
 
     The reward is mu(x.theta*) + noise, or what the noise, the drift and the adversary of the
     problem make of it; a delay is rejected. `info` contains what a policy must not see:
-    `mean_reward`, `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. After
-    `horizon` steps the episode is truncated.
+    `mean_reward`, `noise`, `best_arm`, the `regret` of this step and `total_regret` so far. For
+    `hb.worlds.shop` and for arm sets of your own, in which actions come and go, `info` also has
+    the `action_mask` of the observation that comes with it: 1 for an action that is available.
+    After `horizon` steps the episode is truncated.
 
     With reset(seed=s), episode e has the arms and the noise of repetition e of
     `simulate(..., seed=s)`, at every step the same, whatever was played before.
@@ -115,7 +118,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         observation : array of shape (K, d)
             The arms of the first step.
         info : dict
-            Empty.
+            Empty, or the `action_mask`.
         """
         super().reset(seed=seed)
         if seed is not None or self._seed is None:
@@ -129,7 +132,7 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         _, _, law, theta, drift, _, adversary = self.problem
         self._theta = theta.copy()
         self._world = make_world(law, theta, drift, None, adversary, plays=1)
-        return self._offer(), {}
+        return self._offer(), self._mask()
 
     def step(self, action: Any) -> tuple[NDArray[np.float64], float, bool, bool, dict[str, Any]]:
         """Play an arm and return the arms of the next step and the reward.
@@ -155,17 +158,23 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         Raises
         ------
         InvalidInputError
-            The action is not a row of the arms, or `reset` was not called.
+            The action is not a row of the arms or not available, or `reset` was not called.
         """
         if not hasattr(self, "_arms"):
             raise InvalidInputError("reset must be called before step: there are no arms yet")
         if not _is_whole(action) or not self.action_space.contains(action):
             last = self._size - 1
             raise InvalidInputError(f"action must be a whole number in 0..{last}, got {action!r}")
+        closed = self._view.penalty[: self._size] > 0.0
+        if closed[action]:
+            raise InvalidInputError(
+                f"action must be available, got {action}: info['action_mask'] has 1 for those "
+                "that are"
+            )
         means = self._arms @ self._theta
         _, link, law = self.problem[:3]
         noise = float(self._outcome(link, means, law, self._keys[1], self._play))
-        best, chosen = int(means.argmax()), float(means[action])
+        best, chosen = int(np.where(closed, -np.inf, means).argmax()), float(means[action])
         regret, arm = float(means[best]) - chosen, self._arms[action]
         with np.errstate(over="ignore"):
             seen = see(
@@ -176,7 +185,8 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         self._play += 1
         info = {"mean_reward": chosen, "noise": noise, "best_arm": best}
         info |= {"regret": regret, "total_regret": self._total}
-        return self._offer(), reward, False, self._play >= self.horizon, info
+        offered = self._offer()
+        return offered, reward, False, self._play >= self.horizon, info | self._mask()
 
     def _offer(self) -> NDArray[np.float64]:
         key = drift_key(self._keys[0])
@@ -184,6 +194,13 @@ class HeavyTailedGLB(gymnasium.Env):  # type: ignore[misc, name-defined]
         self._refresh(self.problem.arms, self._view, self._keys[0], self._play)
         self._arms = self._view.features[:, : self._size].T.copy()
         return self._arms.copy()
+
+    def _mask(self) -> dict[str, Any]:
+        """Return the mask of the actions, if this set may have one."""
+        arms = self.problem.arms
+        if not (isinstance(arms, Storefront) or own_classes(arms)):
+            return {}
+        return {"action_mask": (self._view.penalty[: self._size] == 0.0).astype(np.int8)}
 
     def _bound(self) -> float:
         """Return what no component of an arm exceeds: one, unless the arms are given."""

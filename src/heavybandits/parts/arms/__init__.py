@@ -3,6 +3,7 @@
 from ..._utils.registry import Entry
 from .continuous import Box, UnitBall, UnitSphere
 from .finite import Fixed, FromArray, PerDecision, PerRound, Rows
+from .shop import Storefront
 
 __all__ = [
     "REGISTRY",
@@ -12,6 +13,7 @@ __all__ = [
     "PerDecision",
     "PerRound",
     "Rows",
+    "Storefront",
     "UnitBall",
     "UnitSphere",
 ]

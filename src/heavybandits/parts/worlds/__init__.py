@@ -6,7 +6,7 @@ The noises here see the arm. The others are fields of a `Problem`: `drift`, `del
 from .adversaries import FlipMeans, HideBest, Spikes
 from .delays import ConstantDelay, GeometricDelay, LostRewards, ParetoDelay
 from .drifts import Cycle, Flip, Jumps, RandomWalk
-from .noises import Heteroskedastic, Multiplicative, ZeroInflated
+from .noises import Heteroskedastic, Multiplicative, Purchases, ZeroInflated
 
 __all__ = [
     "ConstantDelay",
@@ -20,6 +20,7 @@ __all__ = [
     "LostRewards",
     "Multiplicative",
     "ParetoDelay",
+    "Purchases",
     "RandomWalk",
     "Spikes",
     "ZeroInflated",

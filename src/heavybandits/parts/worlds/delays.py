@@ -59,7 +59,7 @@ class GeometricDelay(NamedTuple):
     >>> import numpy as np
     >>> delays = [GeometricDelay(100.0).wait(np.uint64(1), decision) for decision in range(4000)]
     >>> round(np.mean(delays))
-    101
+    104
     """
 
     mean: Positive
@@ -124,7 +124,7 @@ class LostRewards(NamedTuple):
     --------
     >>> import numpy as np
     >>> delay = LostRewards(0.3)
-    >>> round(np.mean([delay.wait(np.uint64(1), n) < 0 for n in range(4000)]), 1)
+    >>> float(np.mean([delay.wait(np.uint64(1), n) < 0 for n in range(4000)]).round(1))
     0.3
     """
 
