@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from heavybandits import arms, links, noises
+from heavybandits import arms, links, noises, worlds
 from heavybandits._utils.registry import Entry
 from heavybandits.algorithms.catalogue import ALGORITHMS, arm_sets, example
 from heavybandits.authoring import Policy
@@ -82,6 +82,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
         "noises": named(noises.REGISTRY),
         "links": named(links.REGISTRY),
         "arms": named(arms.REGISTRY),
+        "worlds": named(worlds.REGISTRY),
     },
     "contracts.md": {"contracts": contracts_table},
     "licences.md": {"licences": licence_table},

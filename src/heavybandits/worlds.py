@@ -4,4 +4,4 @@ from .parts import worlds as _parts
 from .parts.worlds import *  # noqa: F403
 from .simulation.shop import shop
 
-__all__ = [*_parts.__all__, "shop"]  # noqa: PLE0604
+__all__ = [*_parts.__all__, "shop"]

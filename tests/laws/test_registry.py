@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import heavybandits as hb
-from heavybandits import algorithms, arms, links, noises
+from heavybandits import algorithms, arms, links, noises, worlds
 from heavybandits._utils.registry import Entry, make_named
 from heavybandits.algorithms.catalogue import ALGORITHMS, RAW, Algorithm, example
 from heavybandits.cli.app import cli
@@ -112,6 +112,7 @@ REGISTRIES: dict[str, dict[str, Entry]] = {
     "noise": noises.REGISTRY,
     "link": links.REGISTRY,
     "arms": arms.REGISTRY,
+    "world": worlds.REGISTRY,
 }
 ROWS = [(kind, name) for kind, registry in REGISTRIES.items() for name in registry]
 
@@ -151,6 +152,20 @@ def test_a_planted_noise_link_and_arm_set_are_on_the_command_line(tables, monkey
         "simulate", "random play", *SMALL, *known
     )
     assert "| `mine` | mine | scale |" in tables.PAGES["command_names.md"]["noises"]()
+
+
+def test_worlds_and_the_shop_are_on_the_command_line():
+    still, moving = (
+        run("simulate", "random play", *SMALL, "--shop", *words)
+        for words in ((), ("--world", "flip:30", "--world", "delay:5"))
+    )
+    assert still[0]["mean"] != moving[0]["mean"]
+    refused = CliRunner().invoke(
+        cli, ["simulate", "CRTM", "--world", "flip:3", "--world", "walk:1"]
+    )
+    assert "at most one drift, got Flip and RandomWalk" in refused.output
+    refused = CliRunner().invoke(cli, ["simulate", "CRTM", "--world", "spikes:3"])
+    assert "world spikes needs its numbers, as in SPIKES:BUDGET:SIZE:SHARE" in refused.output
 
 
 def test_the_table_of_the_docs_has_every_member_of_every_contract(tables):

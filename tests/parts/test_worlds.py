@@ -243,7 +243,8 @@ SHOP: dict[str, Any] = {
 
 def test_the_shop_is_that_of_a_naive_visitor():
     problem = hb.worlds.shop(**SHOP)
-    arms, law, buffer = problem.arms, problem.noise, problem.arms.make_buffer()
+    law: Any = problem.noise
+    arms, buffer = problem.arms, problem.arms.make_buffer()
     key, noise_key = (stream_key(SEED, 1, stream) for stream in (ARMS, NOISE))
     for n in range(200):
         arms.refresh(buffer, key, n)
@@ -260,11 +261,12 @@ def test_the_shop_is_that_of_a_naive_visitor():
 
 def test_conversion_rates_are_in_the_stated_range_and_arms_are_no_longer_than_one():
     problem = hb.worlds.shop(17, conversion=0.6)
+    law: Any = problem.noise
     buffer, rates = problem.arms.make_buffer(), []
     for n in range(0, 9000, 30):
         problem.arms.refresh(buffer, np.uint64(3), n)
         x = buffer.features[:, :17]
-        price = x[0] * problem.noise.unit * problem.noise.kept
+        price = x[0] * law.unit * law.kept
         rates.append(problem.theta @ x / price / 0.6)
         assert np.linalg.norm(x, axis=0).max() <= 1.0 + 1e-12
         assert (buffer.penalty == 0.0).any()

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,12 @@ from .._utils.files import check_writable, jsonable
 from .._utils.registry import Entry, make_named
 from .._utils.validation import closest, did_you_mean
 from ..algorithms.catalogue import ALGORITHMS, Setting, make_setting
-from ..core.protocols import KnownNoise, Policy
-from ..parts import arms, links, noises
+from ..core.conformance import fault
+from ..core.protocols import Adversary, Delay, Drift, KnownNoise, Policy
+from ..parts import arms, links, noises, worlds
 from ..simulation.problem import Problem, check_problem
 from ..simulation.run import DEVICES
+from ..simulation.shop import largest_moment, shop
 
 LARGEST = 10**8  # numbers in one array: 0.8 GB
 
@@ -86,6 +88,7 @@ class NamedPart(OneOf):
 
 
 LINK, NOISE = NamedPart("link", links.REGISTRY), NamedPart("noise", noises.REGISTRY)
+WORLD = NamedPart("world", worlds.REGISTRY)
 
 
 class NewFile(click.ParamType):  # type: ignore[type-arg]
@@ -154,6 +157,21 @@ DEVICE = with_default(
 )
 
 problem_options = add_options(
+    click.option(
+        "--world",
+        "worlds",
+        type=WORLD,
+        multiple=True,
+        metavar="NAME[:NUMBER]...",
+        help="What changes, delays or corrupts the rewards, such as jumps:1000; may be given for "
+        f"theta, for delays and for attacks. NAME is {', '.join(worlds.REGISTRY)}.",
+    ),
+    click.option(
+        "--shop",
+        is_flag=True,
+        help="Play a shop with this number of --arms, in place of --dim, --arm-low, --redraw, "
+        "--link and --noise.",
+    ),
     LINK_OPTION,
     with_default(
         "--noise",
@@ -209,8 +227,42 @@ def algorithm_command(short_help: str) -> Callable[[Any], Any]:
     return add_options(run_options, problem_options, names, command)
 
 
+WORLD_FIELDS = {"drift": Drift, "delay": Delay, "adversary": Adversary}
+
+
 def read_problem(given: Mapping[str, Any]) -> tuple[Problem, Setting]:
     """Return the problem that the options describe, and the facts of it."""
+    problem, setting = read_shop(given) if given["shop"] else read_random(given)
+    return check_problem(problem._replace(**read_worlds(given["worlds"]))), setting
+
+
+def read_worlds(parts: Sequence[Any]) -> dict[str, Any]:
+    """Return the fields of a problem that these parts are for.
+
+    >>> read_worlds([worlds.Jumps(500), worlds.LostRewards(0.1)])["drift"]
+    Jumps(every=500)
+    """
+    found: dict[str, Any] = {}
+    for part in parts:
+        made: Any = type(part)
+        name = next(n for n, kind in WORLD_FIELDS.items() if fault(made, kind) is None)
+        if name in found:
+            one, other = (type(each).__name__ for each in (found[name], part))
+            raise InvalidInputError(f"--world must name at most one {name}, got {one} and {other}")
+        found[name] = part
+    return found
+
+
+def read_shop(given: Mapping[str, Any]) -> tuple[Problem, Setting]:
+    """Return the shop of the options, and the facts of it."""
+    problem = shop(given["arms"])
+    moment = largest_moment(problem)
+    facts = Setting(problem.arms.dim, given["horizon"], moment, moment, link=problem.link)
+    return problem, facts._replace(arms=given["arms"])
+
+
+def read_random(given: Mapping[str, Any]) -> tuple[Problem, Setting]:
+    """Return the problem with random arms that the options describe, and the facts of it."""
     size, dim = given["arms"], given["dim"]
     if dim * max(dim, size) > LARGEST:
         raise InvalidInputError(
@@ -218,7 +270,7 @@ def read_problem(given: Mapping[str, Any]) -> tuple[Problem, Setting]:
         )
     features = arms.REGISTRY[given["redraw"]].make(size, dim, given["arm_low"])
     link, noise = given["link"], given["noise"]
-    problem, epsilon = check_problem(Problem(features, link, noise)), finite_moment(noise)
+    problem, epsilon = Problem(features, link, noise), finite_moment(noise)
     setting = make_setting(noise, dim, given["horizon"], epsilon=epsilon, link=link, arms=size)
     return problem, setting
 

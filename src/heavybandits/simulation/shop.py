@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 
 from .._utils.errors import InvalidInputError
-from ..core.protocols import Noise
+from ..core.protocols import KnownNoise, Noise
 from ..parts.arms import Storefront
 from ..parts.arms.shop import NORM
 from ..parts.links import Identity
-from ..parts.noises import Pareto
+from ..parts.noises import Pareto, known
 from ..parts.worlds import Purchases
 from .problem import Problem, check_problem
 
 # By how much each number of `Storefront` changes the conversion rate, relative to the first.
 TASTES = (1.0, -0.1, 0.3, -0.85, 0.3, -0.05, 0.15, -0.2, 0.2, 0.1)
 LOWEST, HIGHEST = 0.05, 1.6  # of the sums of tastes, over all visitors and actions
-BASKET = Pareto(2.5, 0.6)  # minus 1: the mean is 0
+BASKET: KnownNoise = Pareto(2.5, 0.6)  # minus 1: the mean is 0
 
 
 def shop(
@@ -86,3 +86,15 @@ def shop(
         )
     theta = np.array(TASTES) * conversion * noise.unit * noise.kept
     return check_problem(Problem(arms, Identity(), noise, theta, **changes))
+
+
+def largest_moment(problem: Problem) -> float:
+    """Return a bound of E y^2 of the arms of a shop, whose basket must have known moments.
+
+    >>> round(largest_moment(shop()), 3)
+    0.144
+    """
+    law: Any = problem.noise
+    price = law.unit / NORM
+    rate = HIGHEST * float(problem.theta[0]) / (law.unit * law.kept)
+    return float(rate * price**2 * known(law.basket).moment(2.0, 1.0))
