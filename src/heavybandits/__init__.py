@@ -14,6 +14,7 @@ from . import (
     noises,
     policies,
     radii,
+    recorders,
     theory,
     worlds,
 )
@@ -104,6 +105,7 @@ __all__ = [
     "noises",
     "policies",
     "radii",
+    "recorders",
     "replay",
     "robust_interval",
     "simulate",

@@ -86,6 +86,7 @@ from heavybandits.radii import (
     SelfNormalised,
     TruncatedRadius,
 )
+from heavybandits.recorders import Choices, Coverage, Theta, Threshold
 from heavybandits.worlds import (
     ConstantDelay,
     Cycle,
@@ -206,6 +207,7 @@ PARTS: dict[str, list[Any]] = {
     "drift": [Flip(10), Jumps(10), RandomWalk(0.1), Cycle(10)],
     "delay": [ConstantDelay(3), GeometricDelay(5.0), ParetoDelay(1.5), LostRewards(0.1)],
     "adversary": [FlipMeans(5.0), HideBest(5.0), Spikes(5.0, 2.0)],
+    "recorder": [Choices(), Coverage(), Theta(DIM), Threshold()],
     "policy": [
         *POLICIES.values(),
         *DRAWING.values(),

@@ -239,6 +239,18 @@ def _stay(self, theta, start, key, play):  # type: ignore[no-untyped-def]
     return False
 
 
+def _watch_nothing(self, memory, policy, state, theta):  # type: ignore[no-untyped-def]
+    pass
+
+
+def _mark_nothing(self, policy, state, theta, buffer, reward):  # type: ignore[no-untyped-def]
+    pass
+
+
+def _no_threshold(self, memory):  # type: ignore[no-untyped-def]
+    return math.nan
+
+
 mean = dispatched(protocols.Link.mean)
 means = dispatched(protocols.ManyMeans.means, default=_each_mean)
 slope = dispatched(protocols.Link.slope)
@@ -269,3 +281,7 @@ estimate_arm = dispatched(protocols.Policy.estimate_arm)
 propensity = dispatched(protocols.Extras.propensity, default=_certain, inherit=True)
 tally = dispatched(protocols.Tallied.tally)
 observe = dispatched(protocols.Observer.observe)
+mark = dispatched(protocols.CheckpointObserver.mark, default=_mark_nothing)
+record = dispatched(protocols.Recorder.record)
+watch = dispatched(protocols.Watcher.watch, default=_watch_nothing)
+threshold_in_force = dispatched(protocols.Extras.threshold_in_force, default=_no_threshold)

@@ -6,7 +6,7 @@ import numpy as np
 
 from .arm_buffer import ArmBuffer
 from .arrays import Floats, Integers, Key
-from .dispatch import choose, draw, learn, mean, move, observe, refresh, tally, top
+from .dispatch import choose, draw, learn, mark, mean, move, observe, refresh, tally, top
 from .jit import jitable
 from .linalg import dot
 from .protocols import ArmSet, Link, Noise, Observer, Policy
@@ -134,8 +134,8 @@ def play(
 
     A decision lasts as many plays as the policy asks for. The policy does not learn from a decision
     that is unfinished at the end of the run. The observer is called whenever the policy has learned
-    from one. Regret is that against the best arm under theta of the play. In `STILL`, a world
-    without drift, delay and adversary, their lines compile to nothing.
+    from one, and at checkpoints. Regret is that against the best arm under theta of the play. In
+    `STILL`, a world without drift, delay and adversary, their lines compile to nothing.
     """
     rewards = episode.rewards
     # Kept in registers: through the arrays, every play would wait for the stores of the last.
@@ -168,5 +168,6 @@ def play(
             trace.updates[upcoming] = updates
             trace.projections[upcoming] = projections
             trace.truncated[upcoming] = truncated
+            mark(observer, policy, state, theta, buffer, rewards[pending - 1])
             upcoming += 1
     store_progress(episode, Progress(regret, expected, best, done, pending, upcoming))

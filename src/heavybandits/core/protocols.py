@@ -827,8 +827,85 @@ class Policy(Tallied, Protocol):
         """
 
 
+class Recorder(Protocol):
+    """Record columns of the result at the checkpoints of a run, without changing it."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    def record(
+        self,
+        memory: Any,
+        policy: Policy,
+        state: Any,
+        theta: Floats,
+        buffer: ArmBuffer,
+        reward: float,
+        out: Floats,
+    ) -> None:
+        """Write the numbers of a checkpoint.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory, from `start`; `NoMemory` for a recorder without it.
+        policy : Policy
+            The policy.
+        state : NamedTuple
+            Its state. It must not change.
+        theta : array of shape (d,)
+            theta* of this play.
+        buffer : ArmBuffer
+            The available arms; `buffer.chosen` is the arm that was played. It must not change.
+        reward : float
+            The reward of this play, as the policy sees it.
+        out : array of shape (columns,)
+            Receives one number per column.
+        """
+
+
+class Watcher(Recorder, Protocol):
+    """Add optional members of recorders that look at every decision."""
+
+    def start(self: Recorder) -> Any:
+        """Make the memory: a NamedTuple of arrays of float64 or int64.
+
+        Returns
+        -------
+        NamedTuple
+            A new memory.
+        """
+
+    def watch(self: Recorder, memory: Any, policy: Policy, state: Any, theta: Floats) -> None:
+        """Change the memory after the policy has learned from a decision.
+
+        Parameters
+        ----------
+        memory : NamedTuple
+            The memory, which changes in place.
+        policy : Policy
+            The policy.
+        state : NamedTuple
+            Its state. It must not change.
+        theta : array of shape (d,)
+            theta* of this play.
+        """
+
+    def check_policy(self, name: str, policy: Any) -> None:
+        """Raise InvalidInputError if the recorder has nothing to read in a policy.
+
+        Parameters
+        ----------
+        name : str
+            Name of the policy.
+        policy : Policy
+            The policy.
+        """
+
+
 class Observer(Protocol):
-    """Observe a run, for an experiment, without changing it."""
+    """Observe a run without changing it. The loop calls it; `Recorder` is the public contract."""
 
     def observe(self, policy: Policy, state: Any, theta: Floats) -> None:
         """Read the state after the policy learned from a decision.
@@ -841,6 +918,29 @@ class Observer(Protocol):
             Its state.
         theta : array of shape (d,)
             The true parameter.
+        """
+
+
+class CheckpointObserver(Observer, Protocol):
+    """Add an optional member of observers."""
+
+    def mark(
+        self: Observer, policy: Policy, state: Any, theta: Floats, buffer: ArmBuffer, reward: float
+    ) -> None:
+        """Read the state at a checkpoint.
+
+        Parameters
+        ----------
+        policy : Policy
+            The policy.
+        state : NamedTuple
+            Its state.
+        theta : array of shape (d,)
+            The true parameter.
+        buffer : ArmBuffer
+            The available arms.
+        reward : float
+            The reward of this play.
         """
 
 
@@ -1002,6 +1102,7 @@ CONTRACTS: dict[str, type] = {
     "drift": Drift,
     "delay": Delay,
     "adversary": Adversary,
+    "recorder": Recorder,
     "arm set": ArmSet,
     "filter": Filter,
     "projection": Projection,

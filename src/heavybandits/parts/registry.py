@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ..core import protocols
 from ..core.conformance import fault
 from ..core.part import public_module
-from . import arms, estimators, filters, links, noises, policies, radii, worlds
+from . import arms, estimators, filters, links, noises, policies, radii, recorders, worlds
 
 
 class Family(NamedTuple):
@@ -43,6 +43,7 @@ FAMILIES: dict[str, Family] = {
     "drift": Family(worlds, protocols.Drift),
     "delay": Family(worlds, protocols.Delay),
     "adversary": Family(worlds, protocols.Adversary),
+    "recorder": Family(recorders, protocols.Recorder),
 }
 
 

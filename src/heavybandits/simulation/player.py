@@ -18,6 +18,7 @@ from ..core.loop import Trace, Unobserved, make_episode, make_traces
 from ..core.part import has_seed, own_classes, regions_of, reseeded
 from ..core.part_errors import explain
 from ..core.protocols import ArmSet, Noise, Observer, Policy
+from ..core.recording import Recording, make_recording
 from ..core.rng import ARMS, NOISE
 from ..core.runs import is_over, make_runs, trace_of
 from ..core.state import make_state
@@ -36,7 +37,10 @@ Advance = Callable[[int], None]
 
 
 def play_job(
-    job: Job, advance: Advance = lambda plays: None, observer: Observer = Unobserved()
+    job: Job,
+    advance: Advance = lambda plays: None,
+    observer: Observer = Unobserved(),
+    recorder: Any = None,
 ) -> dict[str, Any]:
     """Play the repetitions of a job; return their numbers, one row per repetition.
 
@@ -51,17 +55,23 @@ def play_job(
         Called with the number of plays of every compiled call.
     observer : Observer, optional
         Called after every decision that the policy learned from.
+    recorder : Recorder, optional
+        Records columns at the checkpoints. It takes the place of `observer`.
 
     Returns
     -------
     dict of str to array
-        `play`, the checkpoints; the arrays of a `Trace`, (repetitions, checkpoints); `cpu_seconds`,
-        (repetitions,), where repetitions that were played together have equal shares.
+        `play`, the checkpoints; the arrays of a `Trace`, (repetitions, checkpoints), and as many of
+        each column of the recorder; `cpu_seconds`, (repetitions,), where repetitions that were
+        played together have equal shares.
     """
     check_room("policy", job.policy, job.horizon // job.policy.plays)
     traces = make_traces(np.array(job.checkpoints, np.int64), job.size)
     seconds = np.zeros(job.size)
-    alone = has_seed(job.policy) or bool(own_classes((job.policy, *job.problem, observer)))
+    parts = (job.policy, *job.problem, observer, recorder)
+    alone = has_seed(job.policy) or bool(own_classes(parts))
+    names = () if recorder is None else recorder.columns
+    tables = np.zeros((job.size, len(job.checkpoints), len(names)))
     size = 1 if alone else job.size
     keys = [
         stream_keys(job.seed, np.arange(job.first, job.last), stream) for stream in (ARMS, NOISE)
@@ -70,8 +80,11 @@ def play_job(
         rows = slice(first, first + size)
         mine = rows_of(traces, rows)
         arm_keys, noise_keys = (each[rows] for each in keys)
+        if recorder is not None:
+            observer = make_recording(recorder, tables[rows].reshape(-1, len(names)))
         seconds[rows] = play_together(job, arm_keys, noise_keys, mine, advance, observer) / size
     columns = {name: array for name, array in traces._asdict().items() if name != "plays"}
+    columns |= {name: tables[:, :, i] for i, name in enumerate(names)}
     return {"play": traces.plays, **columns, "cpu_seconds": seconds}
 
 
@@ -113,7 +126,8 @@ def play_together(
     episode, noise = make_episode(policy.plays), np.empty(min(CHUNK, job.horizon))
     theta = theta.copy()
     world = make_world(law, theta, drift, delay, adversary, policy.plays)
-    changing = (state, buffer, episode, theta, changing_of(world))
+    memory = observer.memory if isinstance(observer, Recording) else ()
+    changing = (state, buffer, episode, theta, changing_of(world), memory)
     runs = make_runs(arm_keys, noise_keys, job.horizon, *changing)
     setting: Any = (policy, state, arms, link, theta, buffer)
     setting += (law, noise, episode, traces, observer, world, runs)

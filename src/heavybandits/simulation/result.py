@@ -19,7 +19,6 @@ from .._utils.validation import one_of
 from ..algorithms.catalogue import ALGORITHMS, find_algorithms
 from ..algorithms.references import BY_NAME, LIBRARY_BIBTEX, LIBRARY_TEXT
 from ..core.loop import Trace
-from ..core.protocols import Tally
 from .figures import Band, check_band, regret_panel
 from .provenance import for_figure, in_one_line, is_provenance, to_json
 
@@ -199,7 +198,8 @@ class Result:
         ordered = ("play", "regret", "updates", "projections", "truncated")
         shares = {"truncated_share": counted["truncated"] / counted["play"]}
         columns = dict(named) | {name: counted[name] for name in ordered} | shares
-        return cls(columns | {"fallbacks": counted["fallbacks"], "cpu_seconds": seconds})
+        columns |= {"fallbacks": counted["fallbacks"], "cpu_seconds": seconds}
+        return cls(columns | {n: counted[n] for n in counted if n not in (*Trace._fields, "play")})
 
     @classmethod
     def from_played(
@@ -222,7 +222,8 @@ class Result:
         pieces, plays = [piece for group in groups for piece in group], groups[0][0]["play"]
         counted = {
             name: np.concatenate([piece[name].ravel() for piece in pieces])
-            for name in ("regret", *Tally._fields, "fallbacks")
+            for name in pieces[0]
+            if name not in ("play", "cpu_seconds")
         }
         runs = [sum(len(piece["regret"]) for piece in group) for group in groups]
         rows = np.array(runs) * plays.size

@@ -1,7 +1,7 @@
 """Policies that play problems."""
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
@@ -12,12 +12,13 @@ from .._utils.errors import InvalidInputError
 from .._utils.progress import Progress
 from .._utils.threads import count_workers, run_all
 from .._utils.validation import one_of, whole
-from ..core.protocols import Policy
+from ..core.protocols import Policy, Recorder
 from ..gpu.batches import Job
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
 from .player import play_job
 from .problem import Problem, check_problem
 from .provenance import describe_runs
+from .recorders import check_recorders, join_recorders, list_recorders
 from .result import Result
 
 DEVICES = ("cpu", "cuda")
@@ -36,6 +37,7 @@ def simulate(
     spacing: str = "even",
     progress: bool | None = None,
     device: str = "cpu",
+    record: Recorder | Sequence[Recorder] | None = None,
 ) -> Result:
     """Simulate policies on a problem and return their pseudo-regret at checkpoints.
 
@@ -66,6 +68,9 @@ def simulate(
         Show a progress bar on stderr. None shows it on a terminal.
     device : str, default "cpu"
         "cpu", or "cuda" for a GPU (docs/gpu.md), where `jobs` has no effect.
+    record : Recorder or sequence of Recorder, optional
+        What else to record at the checkpoints, as further columns: `hb.recorders.Choices()`,
+        `Coverage()`, `Theta(d)`, `Threshold()`, or your own.
 
     Returns
     -------
@@ -105,15 +110,22 @@ def simulate(
     warn_norms(named, problem.arms)
     workers = count_workers(jobs)
     one_of("device", device, DEVICES)
+    recorders = list_recorders(record)
+    check_recorders(recorders, named)
     sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
     if device == "cuda":
         from ..gpu.supported import check_still, check_supported
 
         check_still(problem)
         check_supported(named, problem.arms)
+        if recorders:
+            raise InvalidInputError("record must be None with device='cuda': use device='cpu'")
     made = [Job(policy, problem, *sizes) for policy in named.values()]
     with Progress(len(made) * repetitions * horizon, progress) as bar:
-        groups = play_on_device(made, bar) if device == "cuda" else play_here(made, bar, workers)
+        if device == "cuda":
+            groups = play_on_device(made, bar)
+        else:
+            groups = play_here(made, bar, workers, join_recorders(recorders))
     result = Result.from_played({"policy": list(named)}, groups)
     result.provenance = describe_runs(
         {(name, ""): (policy, problem) for name, policy in named.items()},
@@ -132,7 +144,7 @@ def play_on_device(jobs: list[Job], bar: Progress) -> Played:
     return [[played] for played in supported.play_on_device(jobs, bar.advance)]
 
 
-def play_here(jobs: list[Job], bar: Progress, workers: int) -> Played:
+def play_here(jobs: list[Job], bar: Progress, workers: int, recorder: Any = None) -> Played:
     """Play jobs in threads of this process; an interrupt stops all of them soon."""
     halted = threading.Event()
 
@@ -142,7 +154,11 @@ def play_here(jobs: list[Job], bar: Progress, workers: int) -> Played:
         bar.advance(plays)
 
     pieces = [(place, piece) for place, job in enumerate(jobs) for piece in divide(job, workers)]
-    played = run_all(lambda task: play_job(task[1], advance), pieces, workers, halted)
+
+    def play(task: tuple[int, Job]) -> dict[str, Any]:
+        return play_job(task[1], advance, recorder=recorder)
+
+    played = run_all(play, pieces, workers, halted)
     groups: Played = [[] for _ in jobs]
     for (place, _), found in zip(pieces, played, strict=True):
         groups[place].append(found)

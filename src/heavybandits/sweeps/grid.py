@@ -9,10 +9,11 @@ import numpy as np
 from .._utils.errors import InvalidInputError
 from .._utils.validation import whole
 from ..core.part import is_part
-from ..core.protocols import Policy
+from ..core.protocols import Policy, Recorder
 from ..parts.policies.checks import check_match, check_names, check_policies, check_room
 from ..simulation.problem import Problem, check_problem
 from ..simulation.provenance import describe_runs
+from ..simulation.recorders import check_recorders, list_recorders
 from ..simulation.result import Result
 from ..simulation.run import make_checkpoints
 from .cell import Cell, name_of
@@ -40,6 +41,7 @@ def sweep(
     retries: int = 3,
     progress: bool | None = None,
     device: str = "cpu",
+    record: Recorder | Sequence[Recorder] | None = None,
 ) -> Result:
     """Simulate policies on problems, and store every finished cell in a folder.
 
@@ -79,6 +81,8 @@ def sweep(
     device : str, default "cpu"
         "cpu", or "cuda" for a GPU, which plays all policies and problems together; then `jobs` and
         `backend` have no effect.
+    record : Recorder or sequence of Recorder, optional
+        What else to record at the checkpoints, as for `simulate`.
 
     Returns
     -------
@@ -112,8 +116,11 @@ def sweep(
         policies = {getattr(policies, "__name__", "policy"): policies}
     size = Size(whole("horizon", horizon), repetitions, seed)
     plays = make_checkpoints(size.horizon, checkpoints)
-    points = make_points(policies, problems)
-    return play_all(points, size, plays.tolist(), run, isinstance(problems, Mapping))
+    points, recorders = make_points(policies, problems), list_recorders(record)
+    if recorders and device == "cuda":
+        raise InvalidInputError("record must be None with device='cuda': use device='cpu'")
+    check_recorders(recorders, {point.policy_name: point.policy for point in points})
+    return play_all(points, size, plays.tolist(), run, isinstance(problems, Mapping), recorders)
 
 
 def map_cells(
@@ -244,10 +251,15 @@ def make_point(place: str, name: str, problem: Problem, policy: Any) -> Point:
 
 
 def play_all(
-    points: Sequence[Point], size: Size, checkpoints: list[int], run: Runner, named: bool
+    points: Sequence[Point],
+    size: Size,
+    checkpoints: list[int],
+    run: Runner,
+    named: bool,
+    recorders: Sequence[Any] = (),
 ) -> Result:
     """Simulate every point; the column `problem` is there if problems have names."""
-    groups = [point_cells(point, size, checkpoints) for point in points]
+    groups = [point_cells(point, size, checkpoints, recorders) for point in points]
     results = iter(run([cell for cells in groups for cell in cells]))
     names = {"problem": [point.problem_name for point in points]} if named else {}
     names["policy"] = [point.policy_name for point in points]
@@ -260,7 +272,9 @@ def play_all(
     return made
 
 
-def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
+def point_cells(
+    point: Point, size: Size, checkpoints: list[int], recorders: Sequence[Any] = ()
+) -> list[Cell]:
     """Return the cells of one policy on one problem."""
     decisions = size.horizon // point.policy.plays
     check_room(f"policies[{point.policy_name!r}]", point.policy, decisions)
@@ -272,4 +286,5 @@ def point_cells(point: Point, size: Size, checkpoints: list[int]) -> list[Cell]:
         seed=whole("seed", size.seed, least=0),
         checkpoints=checkpoints,
         label=f"{point.policy_name}, {point.problem_name}",
+        recorders=recorders,
     )

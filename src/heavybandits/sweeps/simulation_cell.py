@@ -11,6 +11,7 @@ from ..parts.policies.checks import check_match, check_policies
 from ..parts.registry import library_parts
 from ..simulation.player import play_job
 from ..simulation.problem import Problem, check_problem
+from ..simulation.recorders import join_recorders
 from ..simulation.run import make_checkpoints
 from .cell import Cell, own_parts, resolve
 from .gpu_cells import on_device
@@ -29,6 +30,7 @@ def simulation_cells(
     label: str,
     chunk: int = 5,
     function: str = SIMULATE,
+    recorders: Sequence[Any] = (),
 ) -> list[Cell]:
     """Return the cells of a simulation, of up to `chunk` repetitions each.
 
@@ -55,6 +57,8 @@ def simulation_cells(
         Repetitions per cell.
     function : str, optional
         "package.module:function" to call. The default simulates.
+    recorders : sequence of Recorder, default ()
+        Recorders of further columns.
 
     Returns
     -------
@@ -62,10 +66,11 @@ def simulation_cells(
         The cells, in the order of the repetitions.
     """
     problem = check_problem(problem)
-    own = own_parts(classes_of(policy) | classes_of(problem))
+    own = own_parts(classes_of(policy) | classes_of(problem) | classes_of(tuple(recorders)))
     common = {"policy": describe(policy), "problem": describe(problem), "horizon": horizon}
     common |= {"seed": seed, "checkpoints": checkpoints}
     common |= {"parts": own} if own else {}
+    common |= {"record": [describe(one) for one in recorders]} if recorders else {}
     cost = horizon * (1.0 if policy.plays == 1 else 0.1)
     ranges = [(first, min(first + chunk, repetitions)) for first in range(0, repetitions, chunk)]
     return [
@@ -98,8 +103,9 @@ def simulate_cell(**settings: Any) -> dict[str, Any]:
     >>> result["play"].tolist(), result["regret"].shape
     ([10, 20, 30, 40], (2, 4))
     """
+    recorders = [build_parts(one, settings.get("parts")) for one in settings.pop("record", ())]
     (job,) = simulation_jobs(**settings)
-    return play_job(job)
+    return play_job(job, recorder=join_recorders(recorders))
 
 
 def simulation_jobs(

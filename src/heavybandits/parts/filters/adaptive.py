@@ -232,6 +232,7 @@ class MeanScaledClip(NamedTuple):
         return self.multiple * float(memory.mean[0])
 
 
+@jitable
 def current_threshold(memory: AdaptiveMemory, silent: int = 1) -> float:
     """Return the threshold for the next reward; 0 before `silent` rewards have been seen.
 
