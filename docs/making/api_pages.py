@@ -42,6 +42,7 @@ KINDS = (
     Kind("radii", "Radii", "heavybandits.radii", "own_radius"),
     Kind("policies", "Policies", "heavybandits.policies", "own_algorithm"),
     Kind("worlds", "Worlds", "heavybandits.worlds", "worlds"),
+    Kind("recorders", "Recorders", "heavybandits.recorders", "record"),
     Kind("parts", "Parts of your own", "heavybandits.authoring", "own_parts", together=True),
     Kind("features", "Features", "heavybandits", "features"),
     Kind("agents", "Agents", "heavybandits", "delayed_rewards"),

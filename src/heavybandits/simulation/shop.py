@@ -56,7 +56,7 @@ def shop(
         Probability that an action is available in a period.
     period : int, default 1000
         Plays after which other actions are available.
-    **changes
+    **changes : dict
         Other fields of the `Problem`: `drift`, `delay`, `adversary`.
 
     Returns

@@ -33,8 +33,10 @@ class Storefront(NamedTuple):
     ----------
     size : int, default 20
         Number K of actions. Their prices are evenly spaced on a logarithmic scale.
-    lowest, highest : float, default 0.1, 1.0
-        Lowest and highest price.
+    lowest : float, default 0.1
+        Lowest price.
+    highest : float, default 1.0
+        Highest price.
     availability : float, default 0.8
         Probability that an action is available in a period. At least one action is.
     period : int, default 1000

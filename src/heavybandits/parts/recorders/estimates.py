@@ -1,4 +1,4 @@
-"""What a policy believes: theta, the radius of its region, and the threshold of a reward."""
+"""What a policy has learned: theta, the radius of its region, and the threshold of a reward."""
 
 import math
 from typing import Any, NamedTuple
