@@ -8,7 +8,8 @@ from typing import Any
 
 import heavybandits as hb
 from heavybandits.agents.state import kept
-from heavybandits.serving.config import encoder_of, open_agent, policy_of, read_config
+from heavybandits.serving.config import read_config
+from heavybandits.serving.construction import encoder_of, open_agent, policy_of
 from service_process import ACTIONS
 
 WAIT = 0.02  # seconds before a client tries again

@@ -1,25 +1,29 @@
 """The configuration of a service, a TOML file: agents by name, addresses, limits and tokens."""
 
-import importlib
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from .._utils.errors import InvalidInputError
-from .._utils.validation import did_you_mean
-from ..agents.agent import Agent
-from ..algorithms.catalogue import ALGORITHMS
-from ..core.protocols import Policy
-from ..features import Encoder, FeatureMap
-from ..features.serialization import TYPES
-from ..parts.policies import EpsilonGreedy
+from .._utils.validation import (
+    Interval,
+    bounded_number,
+    bounded_whole,
+    did_you_mean,
+    one_of,
+    positive,
+    whole,
+)
+from ..ledger.address import is_address
 from .tokens import Token, check_scopes
 
 MODES = ("online", "apprentice", "frozen", "off")
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
-NAMED = {name.lower(): row for name, row in ALGORITHMS.items()}
+PORTS = Interval(1, 65_535)
+SHA256 = re.compile("[0-9a-fA-F]{64}")
 
 
 @dataclass(frozen=True)
@@ -73,14 +77,33 @@ class AgentConfig:
     max_pending: int = 100_000
 
     def __post_init__(self) -> None:
-        if self.mode not in MODES:
-            raise InvalidInputError(f"mode must be one of {', '.join(MODES)}, got {self.mode!r}")
-        if not 0.0 <= self.holdout < 1.0:
-            raise InvalidInputError(f"holdout must be in [0, 1), got {self.holdout!r}")
         if not self.name.isidentifier() or not self.name.isascii():
             raise InvalidInputError(
                 f"the name of an agent must be letters, digits and _, got {self.name!r}"
             )
+        where = self.where
+        for key in ("policy", "baseline", "ledger"):
+            check_text(f"{where} {key}", getattr(self, key), optional=key == "ledger")
+        is_address(self.ledger)  # rejects unknown schemes
+        for key in ("parameters", "encoder"):
+            check_table(f"{where[:-1]}.{key}]", getattr(self, key))
+        one_of(f"{where} mode", self.mode, MODES)
+        bounded_number(f"{where} holdout", self.holdout, Interval(0.0, 1.0, "[)"))
+        bounded_whole(f"{where} seed", self.seed, Interval(0))
+        whole(f"{where} max_pending", self.max_pending)
+        if self.epsilon is not None:
+            bounded_number(f"{where} epsilon", self.epsilon, Interval(0.0, 1.0, "()"))
+        if self.expire_after is not None:
+            positive(f"{where} expire_after", self.expire_after)
+        if self.expired_reward is not None:
+            bounded_number(f"{where} expired_reward", self.expired_reward)
+            if self.expire_after is None:
+                raise InvalidInputError(f"{where} expired_reward needs expire_after")
+
+    @property
+    def where(self) -> str:
+        """Return the table of the file that describes this agent."""
+        return f"[agents.{self.name}]"
 
 
 @dataclass(frozen=True)
@@ -103,6 +126,11 @@ class Limits:
     seconds: float = 10.0
     connections: int = 1000
     queue: int = 1000
+
+    def __post_init__(self) -> None:
+        for key in ("body", "connections", "queue"):
+            whole(f"[limits] {key}", getattr(self, key))
+        positive("[limits] seconds", self.seconds)
 
 
 @dataclass(frozen=True)
@@ -141,11 +169,32 @@ class ServiceConfig:
     def __post_init__(self) -> None:
         if not self.agents:
             raise InvalidInputError("a service must have an agent: add a table [agents.NAME]")
+        for key in ("port", "admin_port"):
+            bounded_number(f"[service] {key}", whole(f"[service] {key}", getattr(self, key)), PORTS)
+        if self.port == self.admin_port:
+            raise InvalidInputError(
+                f"[service] port and admin_port must differ, got {self.port} for both"
+            )
+        bounded_number("[service] drain", self.drain, Interval(0.0))
+        self._check_ledgers()
         for host in (self.host, self.admin_host):
             if host not in LOOPBACK and not self.tokens:
                 raise InvalidInputError(
                     f"a service at {host} must have tokens: run `heavybandits serve --new-token "
                     "decide,reward` and add what it prints, or use host 127.0.0.1"
+                )
+
+    def _check_ledgers(self) -> None:
+        """Raise InvalidInputError if two agents have one ledger file."""
+        owners: dict[Path, str] = {}
+        for one in self.agents:
+            if one.ledger is None or is_address(one.ledger):
+                continue
+            other = owners.setdefault((self.folder / one.ledger).resolve(), one.name)
+            if other != one.name:
+                raise InvalidInputError(
+                    f"{one.where} ledger must be a file of its own, {one.ledger!r} is that of "
+                    f"[agents.{other}]"
                 )
 
 
@@ -184,122 +233,60 @@ def make_config(given: Mapping[str, Any], folder: Path) -> ServiceConfig:
     >>> made.agents[0].policy
     'auto'
     """
-    _check_keys("the file", given, ("service", "agents", "limits", "tokens"))
-    service = dict(given.get("service", {}))
+    check_keys("the file", given, ("service", "agents", "limits", "tokens"))
+    service = dict(check_table("[service]", given.get("service", {})))
     own = ("host", "port", "admin_host", "admin_port", "folder", "drain")
-    _check_keys("[service]", service, own)
+    check_keys("[service]", service, own)
+    for key in ("host", "admin_host", "folder"):
+        check_text(f"[service] {key}", service.get(key), optional=True)
     service["folder"] = (folder / service.get("folder", ".")).absolute()
     agents = []
-    for name, table in given.get("agents", {}).items():
+    for name, table in check_table("[agents]", given.get("agents", {})).items():
         known = [one.name for one in fields(AgentConfig) if one.name != "name"]
-        _check_keys(f"[agents.{name}]", table, known)
+        check_keys(f"[agents.{name}]", table, known)
         agents.append(AgentConfig(name, **table))
     limits = given.get("limits", {})
-    _check_keys("[limits]", limits, [one.name for one in fields(Limits)])
-    tokens = tuple(_make_token(table) for table in given.get("tokens", ()))
+    check_keys("[limits]", limits, [one.name for one in fields(Limits)])
+    tokens = tuple(_make_token(table) for table in check_list("tokens", given.get("tokens", [])))
     return ServiceConfig(tuple(agents), limits=Limits(**limits), tokens=tokens, **service)
 
 
 def _make_token(table: Mapping[str, Any]) -> Token:
-    _check_keys("[[tokens]]", table, Token._fields)
-    made = Token(**{"name": "", **table})
-    if len(made.sha256) != 64:
-        raise InvalidInputError("sha256 of a token must be 64 hexadecimal digits")
-    return made._replace(scopes=check_scopes(made.scopes))
+    check_keys("[[tokens]]", table, Token._fields)
+    digest, scopes = str(table.get("sha256")), check_list("scopes", table.get("scopes"))
+    if not SHA256.fullmatch(digest):
+        raise InvalidInputError(
+            "[[tokens]] sha256 must be 64 hexadecimal digits: `heavybandits serve --new-token "
+            f"decide,reward` prints them, got {table.get('sha256')!r:.80}"
+        )
+    return Token(str(table.get("name", "")), digest.lower(), check_scopes(scopes))
 
 
-def _check_keys(where: str, given: Mapping[str, Any], known: Any) -> None:
+# ---- values of a file
+
+
+def check_keys(where: str, given: Any, known: Iterable[str]) -> None:
+    """Raise InvalidInputError unless a value is a table that has these keys only."""
+    for key in check_table(where, given):
+        if key not in known:
+            raise InvalidInputError(f"{where} has no key {key!r}{did_you_mean(key, known)}")
+
+
+def check_table(where: str, given: Any) -> Mapping[str, Any]:
+    """Return a table, or raise InvalidInputError."""
     if not isinstance(given, Mapping):
         raise InvalidInputError(f"{where} must be a table, got {given!r:.80}")
-    for key in given:
-        if key not in known:
-            raise InvalidInputError(f"{where} has no key {key!r}{did_you_mean(key, list(known))}")
+    return given
 
 
-# ---- agents
+def check_list(where: str, given: Any) -> list[Any]:
+    """Return a list, or raise InvalidInputError."""
+    if not isinstance(given, list | tuple):
+        raise InvalidInputError(f"{where} must be a list, got {given!r:.80}")
+    return list(given)
 
 
-def make_policy(
-    name: str, dim: int, parameters: Mapping[str, Any], epsilon: float | None = None, seed: int = 0
-) -> Policy:
-    """Make a policy by its name.
-
-    >>> make_policy("auto", 3, {}).dim
-    3
-    """
-    row = NAMED.get(name.lower())
-    if row is None:
-        raise InvalidInputError(
-            f"policy must be the name of an algorithm, got {name!r}{did_you_mean(name, NAMED)}"
-        )
-    for key in parameters:
-        if key not in row.parameters or key == "dim":
-            hint = did_you_mean(key, row.parameters)
-            raise InvalidInputError(f"{name} has no hyperparameter {key!r}{hint}")
-    try:
-        policy: Policy = row.function(dim=dim, **parameters)
-    except TypeError as error:
-        raise InvalidInputError(f"{name} cannot be made: {error}") from error
-    return policy if epsilon is None else EpsilonGreedy(policy, epsilon=epsilon, seed=seed)
-
-
-def policy_of(config: AgentConfig, dim: int) -> Policy:
-    """Make the policy of an agent: a named one, or one of your own code."""
-    if ":" in config.policy:
-        module, _, function = config.policy.partition(":")
-        made: Policy = getattr(importlib.import_module(module), function)(dim)
-        return made
-    return make_policy(config.policy, dim, config.parameters, config.epsilon, config.seed)
-
-
-def encoder_of(config: AgentConfig, folder: Path) -> Encoder:
-    """Make the encoder of an agent: from a file, from columns, or inferred from a log."""
-    given = dict(config.encoder)
-    where = f"[agents.{config.name}.encoder]"
-    known = ("file", "data", "context", "action", "actions", "interactions", "name_column")
-    _check_keys(where, given, known)
-    if "file" in given:
-        return Encoder.load(folder / given["file"])
-    names = given.get("actions", ())
-    interactions = given.get("interactions", "per_action" if names else "all")
-    if "data" in given:
-        return Encoder.from_data(
-            folder / given["data"],
-            context_columns=given.get("context", ()),
-            action_columns=given.get("action", ()),
-            interactions=interactions,
-            action=given.get("name_column"),
-        )
-    columns = [[_column(where, one) for one in given.get(s, ())] for s in ("context", "action")]
-    action = given.get("name_column", "action" if interactions == "per_action" else None)
-    return Encoder(*columns, interactions=interactions, action=action, actions=names)
-
-
-def _column(where: str, table: Any) -> Any:
-    kind = TYPES.get(str(table.get("type"))) if isinstance(table, Mapping) else None
-    if kind is None:
-        raise InvalidInputError(
-            f"a column of {where} must be a table with a type of {', '.join(TYPES)}, got {table!r}"
-        )
-    try:
-        return kind(**{key: value for key, value in table.items() if key != "type"})
-    except TypeError as error:
-        raise InvalidInputError(f"a column of {where} is not valid: {error}") from error
-
-
-def open_agent(
-    config: AgentConfig, encoder: FeatureMap, policy: Policy, ledger: str | None
-) -> Agent:
-    """Open the agent of a configuration.
-
-    It has no generator to break ties between equal scores at random: the lowest row wins them, and
-    so the propensities are exact.
-    """
-    return Agent(
-        policy,
-        ledger=ledger,
-        encoder=encoder,
-        max_pending=config.max_pending,
-        expire_after=config.expire_after,
-        expired_reward=config.expired_reward,
-    )
+def check_text(where: str, given: Any, *, optional: bool = False) -> None:
+    """Raise InvalidInputError unless a value is text; None is allowed where it is optional."""
+    if not (isinstance(given, str) and given) and not (optional and given is None):
+        raise InvalidInputError(f"{where} must be text, got {given!r:.80}")

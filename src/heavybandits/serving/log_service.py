@@ -9,7 +9,8 @@ from ..features import Encoder
 from ..features import tables as frames
 from ..offline.diagnose.diagnosis import diagnose
 from ..offline.log import Log
-from .config import ServiceConfig, encoder_of, make_config, open_agent, policy_of
+from .config import ServiceConfig, make_config
+from .construction import encoder_of, open_agent, policy_of
 
 NAME = "agent"
 MOST_EXAMPLE = 20  # actions of the example

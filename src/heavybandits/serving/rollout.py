@@ -43,7 +43,8 @@ class Rollout:
     >>> import heavybandits as hb
     >>> made = Rollout({}, hb.Agent(hb.linucb(dim=1, radius=1.0)), share=0.5)
     >>> for _ in range(FIRST_LOOK):
-    ...     made.compare_reward("canary", 0.0), made.compare_reward("policy", 1.0)
+    ...     made.compare_reward("canary", 0.0)
+    ...     made.compare_reward("policy", 1.0)
     >>> made.stage, made.share
     ('fell back', 0.0)
     """

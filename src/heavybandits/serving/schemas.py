@@ -134,7 +134,7 @@ class Policy(Struct, forbid_unknown_fields=True):
 
     policy: Name
     parameters: dict[str, float | int | str | bool] = {}
-    epsilon: Annotated[float, Meta(gt=0, le=1)] | None = None
+    epsilon: Annotated[float, Meta(gt=0, lt=1)] | None = None
 
 
 class Empty(Struct, forbid_unknown_fields=True):
@@ -146,7 +146,7 @@ class StartRollout(Struct, forbid_unknown_fields=True):
 
     policy: Name
     parameters: dict[str, float | int | str | bool] = {}
-    epsilon: Annotated[float, Meta(gt=0, le=1)] | None = None
+    epsilon: Annotated[float, Meta(gt=0, lt=1)] | None = None
     share: Annotated[float, Meta(ge=0, lt=1)] = 0.0
 
 

@@ -22,7 +22,8 @@ from ..agents.state import BeforeChoice
 from ..agents.tickets import POLICY, Decision, Ticket
 from ..core.protocols import Policy
 from . import history, promotion, schemas
-from .config import AgentConfig, Limits, encoder_of, make_policy, open_agent, policy_of
+from .config import AgentConfig, Limits
+from .construction import encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
 from .ledgers import find_ledger
 from .marks import FrozenPolicy, pack_learned, write_mark

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..features import Encoder
-from .config import AgentConfig, ServiceConfig, encoder_of, open_agent, policy_of
+from .config import AgentConfig, ServiceConfig
+from .construction import encoder_of, open_agent, policy_of
 from .core import SECRET, Agents
 from .gate import Gate
 from .http import HttpServer
