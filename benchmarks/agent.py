@@ -87,7 +87,7 @@ def make_shop(categories: int, users: int) -> tuple[hb.Encoder, Any, Any]:
 
 def by_name(quick: bool) -> list[Row]:
     """Many decisions by name, in one call and one by one: CPU time, and memory."""
-    encoder, contexts, actions = make_shop(15, 100 if quick else 3000)
+    encoder, contexts, actions = make_shop(*((2, 2) if quick else (15, 3000)))
     agent = hb.Agent(hb.auto(dim=encoder.dim), encoder=encoder)
 
     def loop() -> None:
