@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -335,6 +336,11 @@ def raw_rows(rows: list[Any]) -> RawInputs:
 
 def names_json(names: Sequence[str]) -> str:
     """Return the names of the available actions as JSON."""
+    return _names_json(tuple(names))
+
+
+@lru_cache(1000)  # mostly the same actions again
+def _names_json(names: tuple[str, ...]) -> str:
     return json.dumps(names, separators=(",", ":"))
 
 

@@ -5,6 +5,7 @@ are validated before they are used.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -247,10 +248,9 @@ def written_by_choice(state: AgentState) -> dict[str, NDArray[Any]]:
     A policy names them in `choice_writes`; without it, they are all that are kept.
     """
     names = choice_writes_of(state.policy)
-    if names == ():
-        return {}
-    arrays = kept(state.learned)
-    return arrays if names is None else {name: arrays[name] for name in names}
+    if names is None:
+        return kept(state.learned)
+    return {name: attrgetter(name)(state.learned) for name in names}
 
 
 class BeforeChoice:

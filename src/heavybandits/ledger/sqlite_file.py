@@ -167,6 +167,9 @@ class Database:
         try:
             if not database.in_transaction:
                 database.execute("BEGIN IMMEDIATE")
+            if len(statements) == 1:  # is complete, or has no effect
+                database.execute(*statements[0])
+                return
             database.execute("SAVEPOINT one_write")
             group.writing = True
             for statement, values in statements:
