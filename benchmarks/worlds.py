@@ -1,6 +1,8 @@
-"""Which policies cope with a world: python benchmarks/worlds.py [--quick] prints a table of regret.
+"""Which policies cope with which world: python benchmarks/worlds.py [--quick] prints a table.
 
 One problem, 10 fixed arms in 5 dimensions with Student's t noise; one thing at a time is changed.
+The last row is a shop, whose visitors are not repeated: CRMM cannot play it. The radius scale of
+each policy that has one is tuned where nothing changes (in the shop: in the shop).
 """
 
 import argparse
@@ -9,50 +11,115 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
+from heavybandits.simulation.shop import largest_moment
 
-DIM, ARMS, HORIZON, REPETITIONS, SEED = 5, 10, 5_000, 20, 0
-PROBLEM = hb.Problem(
-    hb.arms.Fixed(ARMS, DIM, -1.0), hb.links.Identity(), hb.noises.StudentT(3.0, 0.3)
-)
+DIM, ARMS, HORIZON, REPETITIONS, SEED = 5, 10, 5_000, 40, 0
+NOISE = hb.noises.StudentT(3.0, 0.3)
+STILL = hb.Problem(hb.arms.Fixed(ARMS, DIM, -1.0), hb.links.Identity(), NOISE)
+TUNED = ("CRTM", "CRMM", "CRHL", "CRAL", "LinUCB", "LinUCB, forgets")
+Table = dict[str, dict[str, str]]
 
 
 def worlds(horizon: int) -> dict[str, hb.Problem]:
     """Return the problem in every world."""
     w = hb.worlds
-    return {
-        "nothing changes": PROBLEM,
-        "theta jumps 4 times": PROBLEM._replace(drift=w.Jumps(every=horizon // 5)),
-        "rewards 100 plays late on average": PROBLEM._replace(delay=w.GeometricDelay(100.0)),
-        "1% of the rewards lose 50": PROBLEM._replace(
-            adversary=w.Spikes(1e9, size=-50.0, share=0.01)
-        ),
+    drifts: dict[str, Any] = {
+        "theta changes its sign after half the plays": w.Flip(horizon // 2),
+        "theta jumps 4 times": w.Jumps(horizon // 5),
+        "theta walks at random, by 0.01 per play": w.RandomWalk(0.01),
+        "theta rotates 5 times": w.Cycle(horizon // 5),
     }
+    delays: dict[str, Any] = {
+        "rewards 100 plays late": w.ConstantDelay(100),
+        "rewards 100 plays late on average": w.GeometricDelay(100.0),
+        "rewards late with tail index 1": w.ParetoDelay(1.0, 20.0),
+        "30% of the rewards lost": w.LostRewards(0.3),
+    }
+    attacks: dict[str, Any] = {
+        "1% of the rewards lose 50": w.Spikes(1e9, size=-50.0, share=0.01),
+        "means reversed, budget 200": w.FlipMeans(200.0),
+        "best arm lowered by 1, budget 200": w.HideBest(200.0),
+    }
+    noises: dict[str, Any] = {
+        "noise grows with the mean": w.Heteroskedastic(NOISE, 0.2, 2.0),
+        "noise multiplies the mean": w.Multiplicative(hb.noises.StudentT(3.0)),
+        "90% of the rewards are 0": w.ZeroInflated(NOISE, 0.1),
+    }
+    return (
+        {"nothing changes": STILL}
+        | {name: STILL._replace(drift=part) for name, part in drifts.items()}
+        | {name: STILL._replace(delay=part) for name, part in delays.items()}
+        | {name: STILL._replace(adversary=part) for name, part in attacks.items()}
+        | {name: STILL._replace(noise=part) for name, part in noises.items()}
+    )
 
 
-def policies(horizon: int) -> dict[str, Any]:
-    """Return the policies: without and with clipping, and one that forgets."""
-    linucb = hb.linucb(dim=DIM, radius=1.0)
-    forgets = linucb._replace(estimator=hb.estimators.Discounted(linucb.estimator, horizon / 10.0))
-    return {
-        "LinUCB": linucb,
-        "LinUCB, clipped": hb.linucb(dim=DIM, radius=1.0, filter=hb.filters.AdaptiveClip()),
+def makers(problem: hb.Problem, horizon: int) -> dict[str, Any]:
+    """Return functions of the radius scale that make the policies, for the noise of a problem."""
+    dim, shop = problem.arms.dim, problem.arms.dim != DIM
+    link: Any = problem.link
+    last: dict[str, Any] = {"dim": problem.arms.dim, "horizon": horizon}
+    raw = largest_moment(problem) if shop else hb.noises.reward_moment(NOISE, -1.0, 1.0)
+    central = raw if shop else NOISE.central_moment(2.0)
+
+    def forgets(scale: float) -> Any:
+        policy: Any = hb.linucb(dim=dim, radius=scale)
+        estimator = hb.estimators.Discounted(policy.estimator, horizon / 10.0)
+        return policy._replace(estimator=estimator)
+
+    made: dict[str, Any] = {
+        "LinUCB": lambda c: hb.linucb(dim=dim, radius=c),
         "LinUCB, forgets": forgets,
+        "CRTM": lambda c: hb.crtm(**last, raw_moment=raw, link=link, radius_scale=c),
+        "CRMM": lambda c: hb.crmm(**last, central_moment=central, link=link, radius_scale=c),
+        "CRHL": lambda c: hb.crhl(**last, noise_scale=central**0.5, link=link, radius_scale=c),
+        "CRAL": lambda c: hb.cral(dim=dim, radius_scale=c),
+        "auto": hb.auto(dim=dim),
+        "auto, forgets": hb.auto(dim=dim, half_life=horizon / 10.0),
+        "random": hb.ALGORITHMS["random play"].make(dim=dim),
     }
+    return {name: made[name] for name in made if not (shop and name == "CRMM")}
+
+
+def tuned(problem: hb.Problem, size: dict[str, Any]) -> dict[str, Any]:
+    """Return the policies for a problem, with the radius scale that is best there."""
+    made = makers(problem, size["horizon"])
+    scaled = {name: made[name] for name in TUNED if name in made}
+    found = hb.tune(scaled, problem, **size, tuning_repetitions=size["repetitions"], jobs=1)
+    best = {row["policy"]: row["constant"] for row in found.summary().to_dict("records")}
+    print({name: f"{best[name]:.3g}" for name in scaled}, flush=True)
+    return {name: made[name](best[name]) if name in scaled else made[name] for name in made}
+
+
+def row_of(result: hb.Result) -> dict[str, str]:
+    """Return regret ± its standard error; bold are the lowest and those that are tied with it."""
+    ends = {name: result.final(name) for name in result.policies}
+    best = min(ends, key=lambda name: ends[name].mean())
+    rows = result.compare(best, correction="holm").to_dict("records")
+    tied = {best, *(row["policy"] for row in rows if row["outcome"] == "undecided")}
+    shown = {
+        name: f"{e.mean():,.0f} ± {e.std(ddof=1) / np.sqrt(e.size):,.0f}"
+        for name, e in ends.items()
+    }
+    return {name: f"**{text}**" if name in tied else text for name, text in shown.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the script itself")
-    horizon, size = (200, 2) if parser.parse_args().quick else (HORIZON, REPETITIONS)
-    made = policies(horizon)
-    print("| world |", " | ".join(made), "|")
-    print("|---|", "|".join("--:" for _ in made), "|")
-    for name, problem in worlds(horizon).items():
-        settings: dict[str, Any] = {"horizon": horizon, "repetitions": size, "seed": SEED}
-        result = hb.simulate(made, problem, **settings, checkpoints=1, jobs=None)
-        ends = [result.final(policy) for policy in made]
-        shown = [f"{e.mean():,.0f} ± {e.std(ddof=1) / np.sqrt(size):,.0f}" for e in ends]
-        print(f"| {name} |", " | ".join(shown), "|", flush=True)
+    quick = parser.parse_args().quick
+    size: dict[str, Any] = {"horizon": 60 if quick else HORIZON, "seed": SEED}
+    size["repetitions"] = 2 if quick else REPETITIONS
+    shop = hb.worlds.shop(conversion=0.2)
+    still, selling = tuned(STILL, size), tuned(shop, size)
+    print("| world |", " | ".join(still), "|")
+    print("|---|", "|".join("--:" for _ in still), "|")
+    for name, problem in (worlds(size["horizon"]) | {"a shop": shop}).items():
+        played = selling if problem is shop else still
+        found = row_of(hb.simulate(played, problem, **size, checkpoints=1, progress=False))
+        print(
+            f"| {name} |", " | ".join(found.get(policy, "-") for policy in still), "|", flush=True
+        )
 
 
 if __name__ == "__main__":

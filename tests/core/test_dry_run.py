@@ -40,8 +40,8 @@ def policy(filter: Any) -> Any:
 RAW = policy(hb.filters.NoFilter())
 
 
-def simulated(filter: Any) -> Any:
-    return hb.simulate(policy(filter), problem(), horizon=40, repetitions=1, checkpoints=4)
+def simulated(filter: Any, horizon: int = 40) -> Any:
+    return hb.simulate(policy(filter), problem(), horizon=horizon, repetitions=1, checkpoints=4)
 
 
 def decided(filter: Any) -> hb.Agent:
@@ -332,7 +332,7 @@ def test_a_filter_that_makes_infinities_is_found_out() -> None:
     with pytest.raises(hb.PartError, match=r"^Endless\.apply, line \d+: it returned .*inf"):
         simulated(Endless())
     with pytest.raises(hb.PartError, match=r"Endless: theta is no longer finite"):
-        simulated(Endless(35))
+        simulated(Endless(110), horizon=120)
 
 
 # ---- F13: what goes wrong after the rehearsal

@@ -23,8 +23,11 @@ from .capabilities import capacity_of
 from .dispatch import DISPATCHED, is_own
 from .part import is_part, walk
 from .part_errors import cause, explain, names_of
+from .purity import check_purity
+from .runs import Runs
 
 DECISIONS, LOOK = 32, 200_000  # rehearsed at most; fewer where each takes many numbers
+MANY, SMALL = 100, 100  # rehearsed where a decision takes so few numbers
 PATIENCE = 10.0  # seconds for finding the line at which compiled code failed
 
 
@@ -34,12 +37,15 @@ def first_plays(policy: Any, arms: Any) -> int:
     >>> from heavybandits import arms, linucb
     >>> first_plays(linucb(dim=10, radius=1.0), arms.PerRound(20, 10))
     32
+    >>> first_plays(linucb(dim=3, radius=1.0), arms.PerRound(5, 3))
+    100
     >>> first_plays(linucb(dim=100, radius=1.0), arms.PerRound(1000, 100))
     2
     """
-    room = capacity_of(policy) or DECISIONS
+    room = capacity_of(policy) or MANY
     numbers = policy.dim * (policy.dim + arms.size)
-    return int(policy.plays * min(room, DECISIONS, max(2, LOOK // numbers)))
+    wanted = MANY if numbers <= SMALL else min(DECISIONS, max(2, LOOK // numbers))
+    return int(policy.plays * min(room, wanted))
 
 
 def shapes(value: Any) -> tuple[Any, ...]:
@@ -93,7 +99,12 @@ def check_repeatable(
     """Make the same call on two copies of the arguments; raise PartError if the results differ."""
     first, second = copy.deepcopy(arguments), copy.deepcopy(arguments)
     returned = kernel(*first), kernel(*second)
-    if _bits((first, returned[0])) != _bits((second, returned[1])):
+    check_equal((first, returned[0]), (second, returned[1]), own)
+
+
+def check_equal(one: Any, other: Any, own: frozenset[type]) -> None:
+    """Raise PartError if two runs from the same state have left different bits."""
+    if _bits(one) != _bits(other):
         raise PartError(
             f"{names_of(own)}: two runs from the same state differ. A part must be a function of "
             "its arguments: random numbers come from uniform(key, ...) of heavybandits.authoring, "
@@ -105,6 +116,37 @@ def _bits(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_bits(field) for field in value]
     return np.asarray(value).tobytes() if isinstance(value, np.ndarray | float) else value
+
+
+def debugged(kernel: Callable[..., Any], own: frozenset[type]) -> Callable[..., Any]:
+    """Return a kernel that runs uncompiled, twice, and raises PartError at the first mistake.
+
+    Indices are checked by NumPy, what methods return by their contract, and the fields of your own
+    parts are read-only. The second run starts from a copy and must leave the same bits.
+    """
+    for part in own:
+        check_purity(part)
+
+    def play(*arguments: Any) -> Any:
+        copied = copy.deepcopy(arguments)
+        try:
+            with np.errstate(all="ignore"):
+                returned = kernel(*frozen(arguments)), kernel(*frozen(copied))
+        except PartError:
+            raise
+        except Exception as error:
+            if not own:
+                raise
+            raise PartError(explain(error, own), traceback.format_exc()) from None
+        # The memory of runs is that of the state, of which a copy has none.
+        one, other = (
+            tuple(value for value in values if not isinstance(value, Runs))
+            for values in (arguments, copied)
+        )
+        check_equal((one, returned[0]), (other, returned[1]), own)
+        return returned[0]
+
+    return play
 
 
 def explain_failure(

@@ -12,7 +12,7 @@ from .._utils.errors import InvalidInputError, PartError
 from ..core.arm_buffer import ArmBuffer
 from ..core.compile import compiled
 from ..core.dispatch import estimate_arm, refresh
-from ..core.dry_run import first_plays
+from ..core.dry_run import debugged, first_plays
 from ..core.kernels import noise_kernel, runs_kernel
 from ..core.loop import Trace, Unobserved, make_episode, make_traces
 from ..core.part import has_seed, own_classes, regions_of, reseeded
@@ -30,6 +30,7 @@ from .problem import Problem
 
 CHUNK = 2_048  # plays whose noise is drawn at once; small enough for the nearest cache
 FIRST_CALL = 1_024  # plays of the first call of a kernel
+DEBUGGED = 32  # the same, uncompiled
 SHORT, LONG = 0.05, 0.2  # seconds of a call; outside, the next makes more or fewer plays
 FEW_NUMBERS = 5_000  # of fixed arms that are drawn again, uncompiled, after a run
 
@@ -41,6 +42,7 @@ def play_job(
     advance: Advance = lambda plays: None,
     observer: Observer = Unobserved(),
     recorder: Any = None,
+    debug: bool = False,
 ) -> dict[str, Any]:
     """Play the repetitions of a job; return their numbers, one row per repetition.
 
@@ -57,6 +59,8 @@ def play_job(
         Called after every decision that the policy learned from.
     recorder : Recorder, optional
         Records columns at the checkpoints. It takes the place of `observer`.
+    debug : bool, default False
+        Play uncompiled, and twice, with checks of your own parts.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def play_job(
     traces = make_traces(np.array(job.checkpoints, np.int64), job.size)
     seconds = np.zeros(job.size)
     parts = (job.policy, *job.problem, observer, recorder)
-    alone = has_seed(job.policy) or bool(own_classes(parts))
+    alone = debug or has_seed(job.policy) or bool(own_classes(parts))
     names = () if recorder is None else recorder.columns
     tables = np.zeros((job.size, len(job.checkpoints), len(names)))
     size = 1 if alone else job.size
@@ -82,7 +86,8 @@ def play_job(
         arm_keys, noise_keys = (each[rows] for each in keys)
         if recorder is not None:
             observer = make_recording(recorder, tables[rows].reshape(-1, len(names)))
-        seconds[rows] = play_together(job, arm_keys, noise_keys, mine, advance, observer) / size
+        run = (job, arm_keys, noise_keys, mine, advance, observer, debug)
+        seconds[rows] = play_together(*run) / size
     columns = {name: array for name, array in traces._asdict().items() if name != "plays"}
     columns |= {name: tables[:, :, i] for i, name in enumerate(names)}
     return {"play": traces.plays, **columns, "cpu_seconds": seconds}
@@ -118,6 +123,7 @@ def play_together(
     traces: Trace,
     advance: Advance,
     observer: Observer,
+    debug: bool,
 ) -> float:
     """Play repetitions one after the other in the same memory; return CPU seconds."""
     arms, link, law, theta, drift, delay, adversary = job.problem
@@ -131,10 +137,15 @@ def play_together(
     runs = make_runs(arm_keys, noise_keys, job.horizon, *changing)
     setting: Any = (policy, state, arms, link, theta, buffer)
     setting += (law, noise, episode, traces, observer, world, runs)
-    if own_noise := bool(own_classes(law)):
+    own_noise = bool(own_classes(law))
+    if own_noise and not debug:
         check_draws(law, noise_keys[0], noise[: first_plays(policy, arms)])
-    play = compiled(runs_kernel, *setting, first_plays(policy, arms))
-    pace, started = Pace(noise.size if own_noise else FIRST_CALL, own_noise), time.thread_time()
+    if debug:
+        play = debugged(runs_kernel(""), own_classes(setting))
+    else:
+        play = compiled(runs_kernel, *setting, first_plays(policy, arms))
+    first = DEBUGGED if debug else noise.size if own_noise else FIRST_CALL
+    pace, started = Pace(first, own_noise and not debug), time.thread_time()
     while not is_over(runs):
         made = pace.time(play, *setting)
         if own_noise:

@@ -38,6 +38,7 @@ def simulate(
     progress: bool | None = None,
     device: str = "cpu",
     record: Recorder | Sequence[Recorder] | None = None,
+    debug: bool = False,
 ) -> Result:
     """Simulate policies on a problem and return their pseudo-regret at checkpoints.
 
@@ -71,6 +72,11 @@ def simulate(
     record : Recorder or sequence of Recorder, optional
         What else to record at the checkpoints, as further columns: `hb.recorders.Choices()`,
         `Coverage()`, `Theta(d)`, `Threshold()`, or your own.
+    debug : bool, default False
+        Play uncompiled, hundreds of times slower, and every piece twice: an index outside its
+        array, a return value of another type, a write to a field and a result that changes raise a
+        `PartError` with the line, at any play. Without it, parts of your own are checked so for the
+        first plays, and compiled code checks indices in all.
 
     Returns
     -------
@@ -118,14 +124,15 @@ def simulate(
 
         check_still(problem)
         check_supported(named, problem.arms)
-        if recorders:
-            raise InvalidInputError("record must be None with device='cuda': use device='cpu'")
+        if recorders or debug:
+            name = "record" if recorders else "debug"
+            raise InvalidInputError(f"{name} is for device='cpu' only, got device='cuda'")
     made = [Job(policy, problem, *sizes) for policy in named.values()]
     with Progress(len(made) * repetitions * horizon, progress) as bar:
         if device == "cuda":
             groups = play_on_device(made, bar)
         else:
-            groups = play_here(made, bar, workers, join_recorders(recorders))
+            groups = play_here(made, bar, workers, join_recorders(recorders), debug)
     result = Result.from_played({"policy": list(named)}, groups)
     result.provenance = describe_runs(
         {(name, ""): (policy, problem) for name, policy in named.items()},
@@ -144,7 +151,9 @@ def play_on_device(jobs: list[Job], bar: Progress) -> Played:
     return [[played] for played in supported.play_on_device(jobs, bar.advance)]
 
 
-def play_here(jobs: list[Job], bar: Progress, workers: int, recorder: Any = None) -> Played:
+def play_here(
+    jobs: list[Job], bar: Progress, workers: int, recorder: Any = None, debug: bool = False
+) -> Played:
     """Play jobs in threads of this process; an interrupt stops all of them soon."""
     halted = threading.Event()
 
@@ -156,7 +165,7 @@ def play_here(jobs: list[Job], bar: Progress, workers: int, recorder: Any = None
     pieces = [(place, piece) for place, job in enumerate(jobs) for piece in divide(job, workers)]
 
     def play(task: tuple[int, Job]) -> dict[str, Any]:
-        return play_job(task[1], advance, recorder=recorder)
+        return play_job(task[1], advance, recorder=recorder, debug=debug)
 
     played = run_all(play, pieces, workers, halted)
     groups: Played = [[] for _ in jobs]
