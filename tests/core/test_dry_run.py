@@ -489,7 +489,7 @@ def test_the_debug_mode_checks_the_functions_of_the_library_too() -> None:
 
 class LateNoise(NamedTuple):
     def draw(self, key: Any, play: int) -> float:
-        return math.nan if play == 80 else hb.authoring.uniform(key, 4 * play) - 0.5
+        return math.nan if play == 180 else hb.authoring.uniform(key, 4 * play) - 0.5
 
 
 class TableRadius(NamedTuple):
@@ -535,15 +535,15 @@ def test_what_goes_wrong_after_the_rehearsed_plays() -> None:
     """Each was a silently wrong regret."""
     fixed = problem()._replace(arms=hb.arms.Fixed(4, 3))
     with pytest.raises(hb.PartError, match=r"LateNoise\.draw: it must return a finite number"):
-        hb.simulate(hb.linucb(dim=3, radius=1.0), fixed._replace(noise=LateNoise()), horizon=100)
-    negative = TableRadius(np.where(np.arange(200) < 60, 1.0, -1.0))
+        hb.simulate(hb.linucb(dim=3, radius=1.0), fixed._replace(noise=LateNoise()), horizon=200)
+    negative = TableRadius(np.where(np.arange(300) < 160, 1.0, -1.0))
     with pytest.raises(hb.PartError, match=r"TableRadius\.radius, .*math domain error"):
-        hb.simulate(by_radius(negative), fixed, horizon=100)
-    hb.simulate(by_radius(TableRadius(np.ones(100))), fixed, horizon=100)  # just long enough
-    hb.simulate(Odd(3, 0), fixed, horizon=100)  # rehearsed once for all fields
+        hb.simulate(by_radius(negative), fixed, horizon=200)
+    hb.simulate(by_radius(TableRadius(np.ones(200))), fixed, horizon=200)  # just long enough
+    hb.simulate(Odd(3, 0), fixed, horizon=200)  # rehearsed once for all fields
     with pytest.raises(
         hb.PartError, match=r"the last buffer\.chosen is none of the available arms"
     ):
-        hb.simulate(Odd(3, 1), fixed, horizon=100)
+        hb.simulate(Odd(3, 1), fixed, horizon=200)
     with pytest.raises(hb.PartError, match=r"buffer\.features changed"):
-        hb.simulate(Odd(3, 2), fixed, horizon=100)
+        hb.simulate(Odd(3, 2), fixed, horizon=200)
