@@ -1,7 +1,7 @@
 # Every target builds what it needs in .venv: Python 3.11 or newer, git and make are enough.
 
 PYTHON ?= python3
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 

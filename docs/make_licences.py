@@ -15,6 +15,7 @@ PROJECT = PAGE.parents[1] / "pyproject.toml"
 
 # One licence has many spellings; the first pattern that is found names it.
 NAMES = {
+    r"LGPL-3|Lesser General Public License v3": "LGPL-3.0",
     r"GPL-3|General Public License v3|GENERAL PUBLIC LICENSE\s+Version 3": "GPL-3.0",
     r"Feedback MIT": "FMIT",
     r"MIT": "MIT",

@@ -83,10 +83,20 @@ def test_a_command_of_a_page_is_understood(command, tmp_path, monkeypatch):
         assert known.make_context(name, rest).params
 
 
+def test_the_sql_of_a_page_runs_on_a_server(postgres):
+    page = (DOCS / "postgresql.md").read_text()
+    statements = "".join(re.findall(r"^```sql\n(.*?)^```$", page, re.DOTALL | re.MULTILINE))
+    assert statements.count("SELECT") > 2
+    postgres.execute("CREATE ROLE shop")
+    for statement in statements.split(";")[:-1]:
+        postgres.execute(statement)
+
+
 FENCE = re.compile(r"^ *```(\S.*)$", re.MULTILINE)
 # Python runs above, a file of Python is written there and used; commands are read as the command
-# line reads them. An image is built by nobody here, but its commands are read as well.
-RUN = ("python", "console", "{code-block} python", "dockerfile")
+# line reads them. An image is built by nobody here, but its commands are read as well. SQL runs on
+# a server.
+RUN = ("python", "console", "{code-block} python", "dockerfile", "sql")
 SHOWN = ("{toctree}", "{image} ", "{include} ", "{raw} html")
 
 

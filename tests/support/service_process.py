@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -108,7 +109,8 @@ class ServiceProcess:
         data = body if isinstance(body, bytes) or body is None else json.dumps(body)
         sent = {"Content-Type": "application/json"} | (headers or {})
         try:
-            connection.request(method, path, data, sent)
+            with suppress(BrokenPipeError):  # the service answered before it had read everything
+                connection.request(method, path, data, sent)
             response = connection.getresponse()
             text = response.read()
         finally:
