@@ -19,6 +19,7 @@ import heavybandits as hb
 from all_policies import POLICIES
 from heavybandits.agents.events import Rewarded
 from heavybandits.agents.state import flatten
+from heavybandits.core.compile import count_kernels
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.world import STILL
 
@@ -757,3 +758,14 @@ def test_a_context_must_have_names(context):
         agent.select(context=context, actions={"tea": {"price": 1.0}})
     with pytest.raises(hb.InvalidInputError, match="context must be features by name"):
         agent.select_many(contexts=[None, context], actions={"tea": {"price": 1.0}})
+
+
+def test_a_warm_agent_compiles_nothing_for_its_first_decision_and_reward():
+    policy = hb.policies.EpsilonGreedy(hb.linucb(dim=2, radius=1.0), epsilon=0.3)
+    agent = hb.Agent(policy)
+    waiting = agent.select(np.eye(2))
+    agent.warm()
+    assert (agent.pending, agent.updates) == ([waiting.id], 0)
+    before = count_kernels()
+    agent.update(agent.select(np.eye(2)), 1.0)
+    assert count_kernels() == before

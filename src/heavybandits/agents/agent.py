@@ -1297,8 +1297,9 @@ class Agent:
         copy = self.clone()
         rows = np.zeros((1, copy.policy.dim))
         rows[0, 0] = 1.0
-        copy.select(rows)
         copy.cancel_all()
+        for _ in range(copy.policy.plays):
+            copy.update(copy.select(rows), 0.0)
         copy.warm_start(rows, np.zeros(1 if copy.policy.plays == 1 else (1, copy.policy.plays)))
         copy.predict(rows, return_width=True)
 
