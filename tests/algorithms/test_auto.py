@@ -98,7 +98,7 @@ WORLDS: dict[str, tuple[Any, Any]] = {
     "late features": (late, line),
     "one value": (dense, lambda t, x, rng: 7.0),
 }
-RESTARTS = {"20 extremes": 1, "a larger unit": 1, "smaller sales": 1}
+RESTARTS = dict.fromkeys(("20 extremes", "a larger unit", "a smaller unit", "smaller sales"), 1)
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -340,6 +340,15 @@ def test_a_new_unit_restarts_it_and_theta_follows(unit):
     assert restart_count(player.estimate) == 1
     slopes = player.estimate.region.centre[:-1] / player.estimate.units
     np.testing.assert_allclose(slopes, unit * THETA, atol=0.1 * unit)
+
+
+def test_twenty_extreme_first_rewards_are_forgotten_soon():
+    player, rng = Player(hb.auto(dim=DIM)), np.random.default_rng(12)
+    for t in range(52):
+        x = dense(t, rng)[0]
+        player.learn(x, begin_with(20)(t, x, rng))
+    assert restart_count(player.estimate) == 1
+    assert player.estimate.numbers[0] < 10.0  # the base
 
 
 @pytest.mark.parametrize("name", ["heavy tails", "rare sales", "a second peak", "a level"])

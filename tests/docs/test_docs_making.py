@@ -3,6 +3,7 @@
 import inspect
 import os
 import re
+import shutil
 import struct
 import sys
 from pathlib import Path
@@ -19,6 +20,7 @@ import heavybandits as hb
 import layers
 import pictures
 import stranger
+import study
 import verdicts
 from paths import DOCS
 
@@ -326,3 +328,28 @@ def test_the_picture_of_the_layers_shows_the_enforced_ones():
     assert layers.PICTURE.read_text() == layers.draw()
     packages = {path.parent.name for path in layers.SOURCE.glob("*/__init__.py")}
     assert {name for layer in layers.read_layers() for name in layer} == packages
+
+
+def test_the_page_of_the_study_gets_the_tables_and_the_picture_of_a_report(tmp_path):
+    docs, run = tmp_path / "docs", tmp_path / "run"
+    for folder in (docs / "images", run / "tables", run / "figures"):
+        folder.mkdir(parents=True)
+    shutil.copyfile(DOCS / "untuned.md", docs / "untuned.md")
+    (run / "figures" / "untuned.png").write_bytes(b"picture")
+    (run / "tables" / "untuned_worlds.csv").write_text(
+        "group,world,LinUCB's best radius: regret,auto,auto: error,CRAL,CRAL: error\n"
+        "shops,a,0.5,0.25,0.01,,\nshops,b,0.1,0.5,0.02,0.75,0.03\n"
+    )
+    (run / "tables" / "verdicts.csv").write_text(
+        "claim,reading,quantity,measured,outcome,note,low,high\n"
+        "less than 1% of auto's runs settle,20 runs,share of runs,0.037,no,,0.022,0.061\n"
+    )
+    study.main(run, docs)
+    page = (docs / "untuned.md").read_text()
+    assert "| shops | 2 | 0.375 |  |  |  |  |  |  | 0.300 |" in page
+    assert "| less than 1% of `auto`'s runs settle | 20 runs | 3.7% | 2.2% to 6.1% |" in page
+    assert page.index("| `auto` | shops: b | 0.50 +- 0.02 | 0.10 |") < page.index("shops: a |")
+    assert "| CRAL | shops: b | 0.75 +- 0.03 | 0.10 |" in page
+    assert (docs / "images" / "untuned.png").read_bytes() == b"picture"
+    study.main(run, docs)
+    assert (docs / "untuned.md").read_text() == page

@@ -336,8 +336,8 @@ class Auto:
         self.small = 0 if gap >= least else self.small + (gap > 0.0)
         if self.rare:
             return self.small >= 8 and 2 * self.exact >= n
-        last = self.ys[-FIRST:]
-        return n % FIRST == 0 and least > 0.0 and 0.0 < max(last) - min(last) < 2.0 * least
+        last = self.ys[-12:]
+        return n % 4 == 0 and least > 0.0 and 0.0 < max(last) - min(last) < 2.0 * least
 
     def learn_later(self, z: Any, y: float, n: int) -> bool:
         scale = self.relative_size(z)

@@ -95,13 +95,17 @@ class Tuned:
         lam: float = 1.0,
     ) -> None:
         self.share, self.floor, self.limit, self.growth = share, floor, limit, math.sqrt(2)
+        self.lam = lam
         self.theta, self.design = np.zeros(d), lam * np.eye(d)
         self.tau, self.N, self.B, self.k, self.cuts = 0.0, 0.0, 0.0, 0, 0
         self.projected = 0
 
     @property
     def beta(self) -> float:
-        return self.share * math.sqrt(self.B) + self.floor * self.tau if self.tau else 1e100
+        if self.tau == 0:
+            return 1e100
+        noise = self.share * math.sqrt(self.B) + self.floor * self.tau
+        return max(noise, 1.25 * math.sqrt(self.lam) * float(np.linalg.norm(self.theta)))
 
     def norm(self, x: Any) -> float:
         return math.sqrt(x @ np.linalg.solve(self.design, x))
@@ -124,5 +128,5 @@ class Tuned:
         if self.tau > 0:
             self.B += (u * psi) ** 2
             self.N += (u * psi / self.tau) ** 2
-            if self.limit < self.N:
+            if min(self.limit, 4.0 * (self.k + 1)) < self.N:
                 self.tau, self.N, self.k = self.tau * self.growth, 0.0, self.k + 1

@@ -60,10 +60,10 @@ def cral(
         s of a reward that comes without its own, in the unit of the reward: a guess, not a bound.
         Rewards with a larger s have less weight. `Agent.update` takes the s of one reward.
     radius_scale : float, optional
-        Share a of the tuned radius a sqrt(B) + 0.1 tau (see `GrowingHuber`); try 0.4. The tuned
-        form uses `dim`, `link`, `norm` (for links only), `penalty` and `noise_scale`. With the
-        identity link its choices do not depend on the unit of the rewards. No theorem covers it.
-        None for the theorem's radius: valid, but very wide.
+        Share a of the tuned radius max{a sqrt(B) + 0.1 tau, 1.25 sqrt(lambda) ||theta||} (see
+        `GrowingHuber`); try 0.4. The tuned form uses `dim`, `link`, `norm` (for links only),
+        `penalty` and `noise_scale`. With the identity link its choices do not depend on the unit of
+        the rewards. No theorem covers it. None for the theorem's radius: valid, but very wide.
     corruption : float, default 0.0
         Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
         requires the identity link.
@@ -84,7 +84,7 @@ def cral(
     >>> policy.estimator.factor, float(policy.radius.radius(policy.init().estimate, 0))
     (9.0, 10.0)
     >>> cral(dim=10, radius_scale=0.4).radius
-    GrowingRadius(share=0.4, floor=0.1)
+    GrowingRadius(share=0.4, floor=0.1, effect=1.25)
     >>> type(cral(dim=10, radius_scale=0.4, learn_noise_scale=True)).__name__
     'LearnedScale'
     """

@@ -29,6 +29,7 @@ from .projection import project_centre
 _THRESHOLD, _NOVELTY, _ENERGY, _RADIUS = range(4)  # places in DoublingEstimate.numbers
 CAP = 4.0  # 4 sqrt(c b) p, the least unit of a residual
 DOUBLINGS = 3.0  # the threshold doubles when N > 3 l
+FIRST = 4.0  # evidence N at which the threshold of the tuned form grows for the first time
 
 Ratio = Annotated[float, Interval(1.0, 1e20)]
 Growth = Annotated[float, Interval(1.0, 1e20, "(]")]
@@ -292,8 +293,9 @@ class GrowingHuber(NamedTuple):
 
         tau = |e| u at the first e that is not zero;  psi = clip(e, tau / u)
         V += curvature x x^T / s^2;  theta = the projection of theta + V^-1 x psi / s
-        N += (u psi / tau)^2;  if N > limit: tau = growth tau, N = 0
+        N += (u psi / tau)^2;  if N > min(limit, 4 (k + 1)): tau = growth tau, N = 0, k = k + 1
 
+    The first growths need less evidence, because one small residual may have set the first tau.
     With the identity link, rewards times a power of two leave all choices unchanged, and theta is
     multiplied bit for bit. Use this estimator with `NoFilter` and `GrowingRadius`.
 
@@ -312,7 +314,7 @@ class GrowingHuber(NamedTuple):
     noise_scale : float, default 1.0
         s, in the unit of the reward.
     limit : float, default 64.0
-        Evidence N at which the threshold grows.
+        Evidence N at which the threshold grows, after the first growths.
     growth : float, default sqrt(2)
         Factor by which the threshold grows, above 1.
 
@@ -368,4 +370,5 @@ class GrowingHuber(NamedTuple):
             step = learn_clipped(estimate, observation.x, error, scale, self.curvature)
             project_centre(self.projection, estimate.region)
             if threshold_of(estimate) > 0.0:
-                grow_threshold(estimate, step, self.limit, self.growth)
+                limit = min(self.limit, FIRST * float(estimate.counts[0] + 1))
+                grow_threshold(estimate, step, limit, self.growth)

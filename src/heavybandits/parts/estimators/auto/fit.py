@@ -72,6 +72,7 @@ from .events import (
 PENALTY = 0.1  # least lambda, in dimensions; features have variance one
 CHANGED, FAR = 8, 2.0  # restart after so many rewards in a row beyond this multiple of the limit
 SHRUNK = 64.0  # restart if rewards are smaller than typical ones by this factor
+LATEST = 12  # latest rewards that are compared with typical ones
 LEAST_WEIGHT = 1e-9  # of a clipped reward in V; with 0, V would not grow
 LOOSE = 4.5  # limit of the first WARM rewards, in medians
 MOST = 9.0  # limit of a square, in s^2; without it s never settles if there is no variance
@@ -279,7 +280,7 @@ def end_first(estimate: ScaleFreeEstimate) -> None:
             fill_row(estimate, estimate.arms[j])
             learn_size(estimate, estimate.rewards[j], estimate.recent[j])
     for j in range(WARM):
-        estimate.recent[j] = estimate.rewards[j]
+        estimate.recent[(j + 1) % WARM] = estimate.rewards[j]
 
 
 # ---- the later rewards
@@ -304,7 +305,8 @@ def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
     """Return True if the unit of the rewards has become smaller by a factor of 64 or more.
 
     If most rewards are exactly one value: eight others in a row are smaller than typical events by
-    that factor. Otherwise: the last 32 rewards are not all equal, but closer together than that.
+    that factor. Otherwise, after every fourth reward: the last 12 are not all equal, but closer
+    together than that.
     """
     counts, least = estimate.counts, estimate.numbers[TYPICAL] / SHRUNK
     gap = abs(reward - estimate.numbers[LEVEL])
@@ -316,11 +318,12 @@ def has_shrunk(estimate: ScaleFreeEstimate, reward: float) -> bool:
         counts[SMALL] += 1
     if is_rare(estimate):
         return counts[SMALL] >= CHANGED and 2 * counts[EXACT] >= counts[LEARNED]
-    if place != 0 or least == 0.0:
+    if place % 4 != 0 or least == 0.0:
         return False
-    low, high = estimate.recent[0], estimate.recent[0]
-    for j in range(WARM):
-        low, high = min(low, estimate.recent[j]), max(high, estimate.recent[j])
+    low, high = reward, reward
+    for j in range(counts[LEARNED] - LATEST + 1, counts[LEARNED]):
+        earlier = estimate.recent[j % WARM]
+        low, high = min(low, earlier), max(high, earlier)
     return 0.0 < high - low < 2.0 * least
 
 
