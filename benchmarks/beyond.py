@@ -1,4 +1,4 @@
-"""What robustness costs: CRHL beside CRTM, CRCM beside CRMM, and the rivals that keep it all."""
+"""What robustness costs: CRHL next to CRTM, CRCM next to CRMM, and the rivals that keep it all."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""An agent of ours beside coba's LinUCB in coba's own Experiment, under heavy noise.
+"""An agent of ours next to coba's LinUCB in coba's own Experiment, under heavy noise.
 
 python benchmarks/coba_experiment.py [--rounds 2000] [--seeds 10]
 """

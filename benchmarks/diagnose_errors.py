@@ -2,7 +2,7 @@
 
 Its rules were set on other seeds than these. Prints a Markdown table: for each law and number of
 rows, the share of samples called heavy-tailed and, where the tail index is finite, the share whose
-90% interval holds it.
+90% interval contains it.
 
     python benchmarks/diagnose_errors.py [--samples 100]
 """
@@ -72,7 +72,7 @@ ROWS = (300, 1000, 5000, 20_000)
 
 
 def judge(law: str, rows: int, samples: int) -> tuple[float, float]:
-    """The share of samples called heavy, and the share of intervals that hold the index."""
+    """The share of samples called heavy, and the share of intervals that contain the index."""
     draw, index, _ = LAWS[law]
     heavy = held = 0
     for sample in range(samples):
@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=100)
     samples = parser.parse_args().samples
     head = " | ".join(f"{rows} rows" for rows in ROWS)
-    print(f"| law | heavy? | {head} | interval holds the index ({ROWS[-1]} rows) |")
+    print(f"| law | heavy? | {head} | interval contains the index ({ROWS[-1]} rows) |")
     print("|---|---|" + "---|" * (len(ROWS) + 1))
     for law, (_, index, truth) in LAWS.items():
         shares = [judge(law, rows, samples) for rows in ROWS]

@@ -41,13 +41,13 @@ def one_hot(arms: int) -> Any:
 
 
 def sell(rng: np.random.Generator, chance: Any, price: Any, rounds: int, spread: float) -> Any:
-    """The price times a lognormal basket with this chance, else zero."""
+    """The price times a lognormal basket with this probability, else zero."""
     shape = (rounds, np.shape(chance)[-1])
     return (rng.random(shape) < chance) * price * rng.lognormal(0.0, spread, shape)
 
 
 def shop(rng: np.random.Generator, rounds: int) -> Rounds:
-    """Five offers, sales of 1 to 9%, baskets around 20."""
+    """Five actions, sales of 1 to 9%, baskets around 20."""
     theta, features = rng.normal(size=4), rng.normal(size=(5, 4))
     features[:, 0] = 1.0
     chance = 0.1 / (1.0 + np.exp(-(features @ theta) / 2.0))
@@ -56,7 +56,7 @@ def shop(rng: np.random.Generator, rounds: int) -> Rounds:
 
 
 def prices(described: bool, spread: float) -> World:
-    """Eight offers of prices 5 to 160, the dear ones sold rarely."""
+    """Eight actions of prices 5 to 160, the dear ones sold rarely."""
 
     def draw(rng: np.random.Generator, rounds: int) -> Rounds:
         price = rng.permutation(np.geomspace(5.0, 160.0, 8))
@@ -70,14 +70,14 @@ def prices(described: bool, spread: float) -> World:
 
 
 def ties(rng: np.random.Generator, rounds: int) -> Rounds:
-    """Four offers of equal value, prices 5 to 160: the policy goes back and forth."""
+    """Four actions of equal value, prices 5 to 160: the policy goes back and forth."""
     price = np.array([5.0, 20.0, 80.0, 160.0])
     paid = sell(rng, 0.5 / price, price, rounds, 0.0)
     return fixed(one_hot(4), np.zeros_like(paid), paid)
 
 
 def visitors(before: float = 0.5, after: float = 0.5, start: int = 0) -> World:
-    """Six offers of prices 5 to 160; sales depend on a flag and a number of each visitor.
+    """Six actions of prices 5 to 160; sales depend on a flag and a number of each visitor.
 
     The share of visitors with the flag is `after` from round `start` on.
     """
@@ -121,7 +121,7 @@ def refunds(rng: np.random.Generator, rounds: int) -> Rounds:
 
 
 def clicks(rng: np.random.Generator, rounds: int) -> Rounds:
-    """Ten offers, rewards 0 or 1."""
+    """Ten actions, rewards 0 or 1."""
     paid = sell(rng, rng.uniform(0.01, 0.2, 10), 1.0, rounds, 0.0)
     return fixed(one_hot(10), np.zeros_like(paid), paid)
 
@@ -179,10 +179,10 @@ PARETO = linear(lambda rng, shape, _: (rng.pareto(1.5, shape) - 2.0) / 1.5874)
 
 QUIET: dict[str, World] = {
     "shop, sales of 1 to 9%": shop,
-    "shop, prices 5 to 160, features of offers": prices(True, 0.5),
+    "shop, prices 5 to 160, features of actions": prices(True, 0.5),
     "shop, prices 5 to 160, one-hot": prices(False, 0.5),
     "shop, exact prices, one-hot": prices(False, 0.0),
-    "shop, offers of equal value": ties,
+    "shop, actions of equal value": ties,
     "shop, visitors with features": visitors(),
     "shop, fresh items": catalogue,
     "shop, refunds": refunds,

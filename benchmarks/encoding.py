@@ -20,11 +20,11 @@ CONTEXT: list[Column] = [
     Date("when", ["day", "week"]),
 ]
 ACTION: list[Column] = [Number("price", 20.0, 8.0), Category("brand", ["a", "b", "c"])]
-NAMES = [f"offer {i}" for i in range(6)]
+NAMES = [f"action {i}" for i in range(6)]
 
 
 def visitor() -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
-    """A context of ten columns, and six offers."""
+    """A context of ten columns, and six actions."""
     context: dict[str, Any] = {f"number {i}": 1.5 + 0.1 * i for i in range(6)}
     context |= {"age": 35, "city": "city 3", "device": "phone"}
     context["when"] = datetime(2026, 3, 1, 9, 30)
@@ -52,7 +52,7 @@ def decide(agent: hb.Agent, context: Any, offers: Any) -> None:
 
 
 def decide_apart(agent: hb.Agent, encoder: hb.Encoder, context: Any, offers: Any) -> None:
-    """The same, encoded beside an agent that sees numbers only."""
+    """The same, encoded next to an agent that sees numbers only."""
     agent.update(agent.select(encoder.encode(context, offers)), 0.5)
 
 
@@ -72,7 +72,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
     takers: dict[str, Callable[[], float]] = {
         name: partial(microseconds, work, count) for name, work in works.items()
     }
-    note = "a context of 10 columns, 6 offers of 2"
+    note = "a context of 10 columns, 6 actions of 2"
     rows = [
         Row(PART, name, taken, "us", most=60.0 if name == both else None, note=note)
         for name, taken in best_of(repeats, takers).items()

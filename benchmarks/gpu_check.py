@@ -120,7 +120,7 @@ def precompile(work: list[tuple[Any, Problem, int]]) -> None:
 
 
 def speeds(quick: bool) -> list[dict[str, Any]]:
-    """CRTM and CRMM at the sizes of the paper, and CRTM as d and K grow, beside all CPU cores.
+    """CRTM and CRMM at the sizes of the paper, and CRTM as d and K grow, next to all CPU cores.
 
     The kernels of the latter are compiled side by side first.
     """
@@ -197,7 +197,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
 def write(report: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "report.json").write_text(json.dumps(report, indent=1) + "\n")
-    lines = ["# The GPU beside the CPU", "", "Made by `make gpu-check`.", ""]
+    lines = ["# The GPU next to the CPU", "", "Made by `make gpu-check`.", ""]
     lines += [f"- {key}: {value}" for key, value in report["machine"].items()]
     for title in PARTS:
         if report[title]:

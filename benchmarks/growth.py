@@ -1,4 +1,4 @@
-"""How time and memory grow: with t, d, K, repetitions and cores. Slopes beside the theory's."""
+"""How time and memory grow: with t, d, K, repetitions and cores. Slopes next to the theory's."""
 
 import json
 import os
@@ -54,9 +54,9 @@ PIECE = 4096  # rounds between two looks at the clock
 
 
 class Run:
-    """A run of CRTM on fresh arms, as `simulate` plays it, that can be halted and begun anew.
+    """A run of CRTM on fresh arms, as `simulate` plays it, that can be halted and started again.
 
-    Always in the same arrays: where arrays lie in memory can cost as much as what is measured.
+    Always in the same arrays: the place of arrays in memory can cost as much as what is measured.
     """
 
     def __init__(self, horizon: int) -> None:
@@ -101,7 +101,7 @@ class Run:
 
 
 def with_time(quick: bool) -> Outcome:
-    """Time a round in windows of rounds about t, each run anew as often as time allows.
+    """Time a round in windows of rounds about t, each run again as often as time allows.
 
     The lower quartile of the pieces: what the machine does when it is left alone.
     """

@@ -33,7 +33,7 @@ HOLDOUT = 0.1
 
 
 class Setting(NamedTuple):
-    """A table row: visits of a shop, units that make them, and the spread of appetites."""
+    """A table row: visits of a shop, units that make them, and the variation of appetites."""
 
     visits: int
     units: int

@@ -34,7 +34,7 @@ class Row(NamedTuple):
 
     @property
     def met(self) -> bool | None:
-        """Whether the target is met; None without a target, or if nothing could be measured."""
+        """Return True if the target is met; None without a target or a measurement."""
         if (self.least is None and self.most is None) or math.isnan(self.measured):
             return None
         above = self.least is None or self.measured >= self.least

@@ -1,5 +1,5 @@
-"""Open Bandit Pipeline's own estimators beside ours, on the logs of the experiment `evaluation` and
-on its sample of the Open Bandit data: python benchmarks/obp_estimators.py --help."""
+"""Open Bandit Pipeline's own estimators next to ours, on the logs of the experiment `evaluation`
+and on its sample of the Open Bandit data: python benchmarks/obp_estimators.py --help."""
 
 import argparse
 import sys
@@ -143,7 +143,7 @@ def their_rows(python: str, log: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Open Bandit Pipeline's estimators beside ours.")
+    parser = argparse.ArgumentParser(description="Open Bandit Pipeline's estimators next to ours.")
     parser.add_argument("--law", action="append", choices=settings.LAWS, help="may be repeated")
     parser.add_argument("--rows", type=int, default=2_000, help="of a log (2000)")
     parser.add_argument("--runs", type=int, default=150, help="logs per law (150)")

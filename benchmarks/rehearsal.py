@@ -17,7 +17,7 @@ SIZES = ((4, 5), (10, 20), (78, 6), (100, 1000))
 
 
 class Cut(NamedTuple):
-    """A filter as somebody else would write it."""
+    """A filter as a user would write it."""
 
     level: float
     plays: int = 1

@@ -1,6 +1,6 @@
 """How much the unit of the rewards matters: LinUCB at five radii, and auto.
 
-A shop: 6 offers, 13 features of the visitor (an intercept among them), one block per offer, d = 78;
+A shop: 6 actions, 13 features of the visitor (with an intercept), one block per action, d = 78;
 sales of tail index 1.7, of which 2% come back. Prints a Markdown table of regret, and in brackets
 of the share of the possible gain that is lost. With --switch the mean sale is 3 and not 0, as that
 of a shop is, the unit changes midway, and the share is that of the second half alone.
@@ -37,7 +37,7 @@ class Sales(NamedTuple):
 
 
 def make_problem(scale: float, level: float = 0.0) -> hb.Problem:
-    """The shop, its rewards times `scale` and about this level."""
+    """The shop, its rewards times `scale` and about this mean."""
     dim = OFFERS * FEATURES
     theta = scale * np.random.default_rng(SEED).normal(size=dim) / 2.0
     theta[::FEATURES] += scale * level

@@ -1,4 +1,4 @@
-"""Is what a wide radius is ahead of auto on stock returns more than chance?
+"""Is what a wide radius is ahead of auto on stock returns more than randomness?
 
 Replicas of the data in which nothing but the linear fit is true: the residuals of all rows change
 places. Prints a Markdown table of shares of the gain of that fit: in the data; the mean over the

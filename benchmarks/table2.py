@@ -1,4 +1,4 @@
-"""The paper's Table 2: eight algorithms at T = 10^4, d = 100, K = 20; ours beside the paper's."""
+"""The paper's Table 2: eight algorithms at T = 10^4, d = 100, K = 20; ours next to the paper's."""
 
 from functools import partial
 from pathlib import Path

@@ -25,7 +25,7 @@ def _ring(*_: object) -> NoReturn:
 
 
 def interrupt_ledgers(attempts: int, seed: int) -> Counter[str]:
-    """Whatever a signal cuts short: acknowledged rewards are there once, the bits are the same."""
+    """Whatever a signal interrupts: acknowledged rewards are there once, the bits are the same."""
     outcomes: Counter[str] = Counter()
     warm = hb.Agent(victim.make_policy(1), rng=7)  # a signal within a compilation may be swallowed
     warm.update(warm.select(victim.arms_of(0, 1)), 1.0)

@@ -90,4 +90,4 @@ def _start(noise: hb.noises.Gaussian, expected: bytes, path: Path, same: bool) -
         return f"FAULT: {signal.Signals(os.WTERMSIG(status)).name}"
     if os.WEXITSTATUS(status):
         return f"FAULT: exit status {os.WEXITSTATUS(status)}"
-    return "undamaged, used" if same else "compiled anew, the right numbers"
+    return "undamaged, used" if same else "compiled again, the right numbers"

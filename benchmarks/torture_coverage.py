@@ -1,4 +1,4 @@
-"""Logs whose truth is known: does every interval that `evaluate` reports hold?
+"""Logs whose truth is known: does every interval that `evaluate` reports contain the truth?
 
     python benchmarks/torture_coverage.py --logs 300          a table of evaluation_guarantees.md
     python benchmarks/torture_coverage.py --logs 300 --known  the same with a known moment

@@ -32,7 +32,7 @@ class Truth(NamedTuple):
 
 
 def damage_ledgers(attempts: int, seed: int) -> Counter[str]:
-    """Bits flipped, bytes wiped, files cut, lost or exchanged; every reader of each ledger."""
+    """Flip bits, wipe bytes, truncate, lose or exchange files; try every reader of each ledger."""
     outcomes: Counter[str] = Counter()
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:

@@ -1,4 +1,4 @@
-"""Encoders: categories from every source to every other, and values that no column holds."""
+"""Encoders: categories from every source to every other, and values that no column contains."""
 
 import random
 import tempfile

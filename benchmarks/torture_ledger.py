@@ -28,7 +28,7 @@ def reopen(path: Path, plays: int = 1) -> hb.Agent:
 
 
 def judge(path: Path, plays: int, acknowledged: set[int]) -> str:
-    """Whether every acknowledged reward is there once, and the bits are those of a quiet life."""
+    """Check that every acknowledged reward is there once, and that no bit has changed."""
     try:
         agent = reopen(path, plays)
     except hb.LedgerError as error:
@@ -60,7 +60,7 @@ def _replayed(agent: hb.Agent, plays: int) -> hb.Agent:
 
 
 def _settled(agent: hb.Agent) -> bytes:
-    """The state without the counts of refused calls, which are kept with snapshots only."""
+    """The state without the counts of rejected calls, which are kept with snapshots only."""
     state = agent.clone().state
     state.tickets.counts |= dict.fromkeys(("late", "duplicate", "unknown"), 0)
     return pack(anonymous(state))
@@ -95,7 +95,7 @@ def kill_agents(attempts: int, seed: int) -> Counter[str]:
 
 @contextmanager
 def _reader(path: Path, dice: random.Random) -> Iterator[None]:
-    """Every other time somebody reads the ledger meanwhile, and is killed with the child.
+    """Every other time another process reads the ledger meanwhile, and is killed with the child.
 
     A reader keeps the log from being emptied; the last one to close would tidy up.
     """
@@ -170,7 +170,7 @@ if dice.random() < 0.5: os.kill(os.getpid(), 9)
 
 
 def fork_agents(attempts: int, seed: int) -> Counter[str]:
-    """Children that exit, close or forget the agent, while their parent goes on or is killed."""
+    """Children that exit, close or forget the agent, while their parent continues or is killed."""
     outcomes: Counter[str] = Counter()
     settings = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     with tempfile.TemporaryDirectory() as folder:
@@ -231,7 +231,7 @@ def _work_until_full(path: Path, dice: random.Random) -> tuple[str, set[int]]:
     _, ended = os.waitpid(child, 0)
     if os.WIFSIGNALED(ended) or os.WEXITSTATUS(ended) > 2:
         return f"FAULT: ended by {ended}", numbers
-    return ["refused to open", "refused a call, changed nothing", "went on"][
+    return ["rejected the ledger", "rejected a call, changed nothing", "continued"][
         os.WEXITSTATUS(ended)
     ], numbers
 

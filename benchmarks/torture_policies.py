@@ -69,7 +69,7 @@ def play(policy: Any, dice: random.Random) -> str:
         mark_stale(buffer)
         arm = policy.choose(state, arms, buffer)
         if not (0 <= arm < size and buffer.penalty[arm] == 0.0):
-            return "FAULT: an arm that was not on offer"
+            return "FAULT: an arm that was not available"
         rewards = rng.standard_t(1.0, policy.plays) * dice.choice([1.0, 1e6, 1e99, 1e300])
         policy.learn(state, buffer.chosen.copy(), rewards)
     return "played" if _finite(state) else f"FAULT: a state that is not finite: {policy}"

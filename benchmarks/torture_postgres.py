@@ -1,4 +1,4 @@
-"""Ledgers on a PostgreSQL server: agents are killed, servers restarted, networks cut."""
+"""Ledgers on a PostgreSQL server: agents are killed, servers restarted, networks interrupted."""
 
 import itertools
 import os
@@ -315,7 +315,7 @@ def _lose_tail(server: PostgresProcess, name: str, dice: random.Random) -> str:
     _restore(server, name, left)
     try:
         agent.update(tickets[0], 1.0)
-        return "FAULT: the agent went on"
+        return "FAULT: the agent continued"
     except hb.LedgerError:
         pass
     with victim.open_agent(server.ledger(name)) as after:

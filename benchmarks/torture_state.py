@@ -16,7 +16,7 @@ ARMS = victim.arms_of(0, 1)
 
 
 def mangle_states(attempts: int, seed: int) -> Counter[str]:
-    """Damaged or malicious files: refused, or harmless to load and to use; nothing in them runs."""
+    """Damaged or malicious files are rejected, or are harmless; nothing in them runs."""
     outcomes: Counter[str] = Counter()
     for first in range(0, attempts, 1000):
         try:
@@ -34,7 +34,7 @@ class Rung(BaseException):
 
 
 def _ring(number: int, frame: FrameType | None) -> None:
-    """Raise inside the call that is tried, and nowhere else: a late signal must not end us."""
+    """Raise inside the call that is tried only: a late signal must not end the process."""
     if Pair.armed and frame is not None and frame.f_code is not Pair.step.__code__:
         raise Rung
 
@@ -88,7 +88,7 @@ class Pair:
 
 
 def interleave_signals(attempts: int, seed: int) -> Counter[str]:
-    """Calls in any order with a signal at any moment: each is done whole or not at all."""
+    """Calls in any order with a signal at any moment: each is done completely or not at all."""
     outcomes: Counter[str] = Counter()
     dice = random.Random(seed)
     before = signal.signal(signal.SIGALRM, _ring)

@@ -27,7 +27,7 @@ PICTURE = HERE.parent / "docs" / "images" / "units.png"
 
 
 def ours() -> tuple[Any, Any]:
-    """auto on the shop: the context in the block of each offer."""
+    """auto on the shop: the context in the block of each action."""
     agent, tickets = hb.Agent(hb.auto(dim=shop.OFFERS * shop.FEATURES)), []
 
     def choose(context: Any) -> int:

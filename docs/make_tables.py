@@ -91,7 +91,7 @@ PAGES: dict[str, dict[str, Callable[[], str]]] = {
 
 
 def renew(page: Path) -> str:
-    """The text of a page with each of its tables made anew between its two marks."""
+    """The text of a page with each of its tables made again between its two marks."""
     text = page.read_text()
     for name, make in PAGES[page.name].items():
         start, stop = f"<!-- table: {name} -->\n", f"<!-- end: {name} -->"

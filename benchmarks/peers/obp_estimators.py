@@ -100,7 +100,7 @@ def estimate_all(path: Path) -> dict[str, Any]:
 
 
 def write_sample(folder: Path) -> dict[str, Any]:
-    """The log of Bernoulli Thompson sampling and the clicks of uniform chance, by campaign."""
+    """The log of Bernoulli Thompson sampling and the clicks of uniform play, by campaign."""
     import pandas
     from obp.dataset.real import OpenBanditDataset
 

@@ -1,6 +1,6 @@
 """A shop for every peer, rewards in any unit: python shop.py PACKAGE SCALE HORIZON SEED
 
-6 offers, 13 features of the visitor (an intercept among them), sales of tail index 1.7 of which 2%
+6 actions, 13 features of the visitor (an intercept among them), sales of tail index 1.7 of which 2%
 come back. Every peer at the defaults of its documentation, given the raw rewards. Prints the regret
 and that of random play, both over the scale, as JSON. Runs in the peers' own environment.
 """

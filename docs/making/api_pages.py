@@ -28,7 +28,7 @@ class Kind(NamedTuple):
 
     @property
     def is_family(self) -> bool:
-        """Whether all names of its module are of this kind."""
+        """Return True if all names of its module are of this kind."""
         return self.module != "heavybandits"
 
 
@@ -86,7 +86,7 @@ APART = tuple(
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """What a module offers: its `__all__`, or what it defines and documents itself."""
+    """What a module has: its `__all__`, or what it defines and documents itself."""
     if hasattr(module, "__all__"):
         return [name for name in module.__all__ if not inspect.ismodule(getattr(module, name))]
     own = {name: thing for name, thing in vars(module).items() if not name.startswith("_")}
@@ -223,7 +223,7 @@ def entry(full: str) -> str:
 
 
 def inherits(thing: type) -> bool:
-    """Whether some of what a class can do stands in another class of ours, as with `Agent`."""
+    """Return True if some members of a class are in another class of ours, as with `Agent`."""
     return any(base.__module__.startswith("heavybandits") for base in thing.__mro__[1:])
 
 

@@ -62,7 +62,7 @@ def check_link(link: str, path: Path, pages: dict[Path, Page], fetched: bool) ->
     target = path.parent / unquote(urlsplit(address).path) if address else path
     target = target.resolve()
     if not target.is_file():
-        return "leads nowhere"
+        return "has no target"
     if anchor and target in pages and unquote(anchor) not in pages[target].anchors:
         return "has no such anchor"
     return ""

@@ -72,7 +72,7 @@ def to_tex(formula: str) -> str:
 
 
 def is_balanced(formula: str) -> bool:
-    """Whether every bracket and bar of a formula has its other half."""
+    """Return True if every bracket and bar of a formula has its other half."""
     waiting: list[str] = []
     for character in formula:
         if character in PAIRS.values():
@@ -87,7 +87,7 @@ def _known(word: str) -> bool:
 
 
 def _may_belong(word: str, before: str, after: str) -> bool:
-    """Whether a word may be part of a formula, given its neighbours."""
+    """Return True if a word may be part of a formula, given its neighbours."""
     bare = word.rstrip(".,;:")
     if OTHER.search(bare) or ATOMS.sub("", bare) or not bare:
         return False
@@ -119,7 +119,7 @@ def _runs(words: list[str]) -> list[tuple[list[str], bool]]:
 
 
 def _is_open(text: str) -> bool:
-    """Whether a bracket still waits for its other half."""
+    """Return True if a bracket still waits for its other half."""
     return any(text.count(opening) > text.count(closing) for closing, opening in PAIRS.items())
 
 
@@ -189,13 +189,13 @@ def _scripts(text: str) -> str:
 
 
 def _joins_words(text: str, place: int) -> bool:
-    """Whether an underscore belongs to the name of a constant, as in time_scale."""
+    """Return True if an underscore belongs to the name of a constant, as in time_scale."""
     before = re.search(r"[A-Za-z]{3,}$", text[:place])
     return bool(before and not _known(before[0]) and re.match(r"[A-Za-z]{2,}", text[place + 1 :]))
 
 
 def _script(text: str, start: int) -> tuple[str, int]:
-    """What an exponent or index at `start` holds, and where it ends."""
+    """Return what an exponent or index at `start` contains, and where it ends."""
     if text[start] in "({":
         end = _group_end(text, start)
         return text[start + 1 : end - 1], end

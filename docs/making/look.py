@@ -2,7 +2,7 @@
 
 On a phone and on a desk, light and dark: nothing in the console, nothing fetched from the network,
 nothing that leaves the screen, pictures with sizes and alternative texts, formulas without errors,
-text with contrast, and next to nothing that moves while a page loads. What is wrong is listed, and
+text with contrast, and a layout that does not shift while a page loads. Problems are listed, and
 the exit code is 1 if anything is. With a folder for pictures it leaves one of every page there.
 """
 

@@ -70,7 +70,7 @@ def blocks(page: Path) -> list[str]:
 
 
 def write_own_file(path: Path, rows: int = 3000) -> None:
-    """A file with gaps, odd letters, numbers as text, empty rewards, monsters and refunds."""
+    """A file with gaps, odd letters, numbers as text, empty rewards, outliers and refunds."""
     rng = np.random.default_rng(7)
     tenure, plan = rng.integers(0, 60, rows), rng.choice(["basic", "größer", "pro"], rows)
     offer = rng.choice(["call", "coupon", "gift"], rows)

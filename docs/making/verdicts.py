@@ -1,7 +1,7 @@
 """The verdicts on Figure 1 as the tables of the README: python docs/making/verdicts.py out/full
 
 One table for the paper's grid of constants and one for the grid that grew. A verdict that rests on
-a constant at an end of its grid, or on a flat curve, has a dagger, and its note stands below.
+a constant at an end of its grid, or on a flat curve, has a dagger, and its note is below.
 """
 
 import csv

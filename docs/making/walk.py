@@ -1,4 +1,4 @@
-"""The files that two walks through the library enter, in order: python docs/making/walk.py reward
+"""The files that two calls of the library enter, in order: python docs/making/walk.py reward
 
 `reward`: an agent with a ledger takes a reward, is closed and opened again. `reproduce`: one
 experiment from the command to the report. Compiled code is not seen, nor are other processes.
@@ -17,7 +17,7 @@ HOME = f"{Path(hb.__file__).parent}{os.sep}"
 
 
 def reward() -> Callable[[], None]:
-    """An agent with a decision that waits, and the walk of its reward."""
+    """An agent with a decision that waits, and its reward."""
     policy = hb.linucb(dim=2, radius=1.0, filter=hb.filters.Clip(2.0))
     agent = hb.Agent(policy, ledger="agent.db")
     ticket = agent.select([[1.0, 0.0], [0.6, 0.8]])

@@ -260,7 +260,7 @@ def page(folder: Path, body: str, name: str = "index.html") -> None:
 @pytest.mark.parametrize(
     ("body", "problem"),
     [
-        ('<a href="nowhere.html">x</a>', "nowhere.html: leads nowhere"),
+        ('<a href="nowhere.html">x</a>', "nowhere.html: has no target"),
         ('<a href="#gone">x</a>', "#gone: has no such anchor"),
         ('<a href="other.html#gone">x</a>', "other.html#gone: has no such anchor"),
         ('<img src="p.png" width="1" height="1">', "picture p.png has no alt"),

@@ -40,7 +40,7 @@ def test_the_verdict_on_the_level_that_sets_itself(regret: float, outcome: str) 
     rows = level_rows({"none": 90.0, "clip 1": 50.0, "adaptive clip": regret})
     found = levels.analyse(rows)
     assert [verdict.outcome for verdict in found.verdicts] == [outcome]
-    assert found.tables[0].rows[0]["best fixed level"] == "clip 1"
+    assert found.tables[0].rows[0]["best fixed threshold"] == "clip 1"
 
 
 def test_every_filter_of_the_settings_makes_a_policy() -> None:
@@ -88,7 +88,7 @@ def test_fractions_and_differences_by_hand() -> None:
     kept = tuned_rows(rows)
     assert fractions(kept[:1])[0] == pytest.approx(0.5)
     found = realdata.analyse(rows)
-    (verdict,) = [v for v in found.verdicts if "fixed level" in v.claim]
+    (verdict,) = [v for v in found.verdicts if "fixed threshold" in v.claim]
     assert verdict.outcome == "holds"
     assert verdict.measured == pytest.approx(0.25)
     twins = found.tables[2].rows
@@ -100,7 +100,7 @@ def test_a_set_with_nothing_to_learn_is_said_to_have_nothing() -> None:
     assert realdata.analyse(rows).tables[0].rows[0]["to learn"] == "something"
     for row in rows:
         row["holdout"] = 0.15
-    assert realdata.analyse(rows).tables[0].rows[0]["to learn"] == "next to nothing"
+    assert realdata.analyse(rows).tables[0].rows[0]["to learn"] == "nothing found"
 
 
 def test_without_packages_the_analysis_says_so() -> None:

@@ -103,8 +103,8 @@ def judge(
 ) -> Verdict:
     """Judge the claim that the quantity is between `low` and `high`.
 
-    It holds if the whole interval lies there, does not hold if none of it does, and is undecided
-    at this number of repetitions otherwise.
+    The claim holds if the interval is inside, and does not hold if the interval is outside.
+    Otherwise it is undecided at this number of repetitions.
 
     >>> [judge("", "", "", Estimate(v, v - 1, v + 1)).outcome for v in (2.0, 0.5, -2.0)]
     ['holds', 'undecided', 'does not hold']

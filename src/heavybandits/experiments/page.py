@@ -42,7 +42,7 @@ def figure_data(figures: Sequence[Figure], colours: Mapping[str, int]) -> str:
 
 
 def figure_html(figure: Figure, images: dict[str, bytes]) -> str:
-    """Return the place of a figure; for a map, and without a script, pictures stand in."""
+    """Return the place of a figure; for a map, and without a script, it has pictures."""
     pictures = "".join(
         f'<p>{escape(label)}</p><img alt="{escape(figure.title)}, {escape(label)}" '
         f'src="data:image/png;base64,{base64.b64encode(image).decode()}">'

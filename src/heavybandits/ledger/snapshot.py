@@ -1,7 +1,8 @@
 """Snapshots of an agent in its ledger: everything but the tickets that wait.
 
 The events of those tickets are in the log already. A snapshot has their numbers, and takes the same
-time whether one ticket waits or a hundred thousand. Decisions of several plays are stored whole.
+time for one waiting ticket as for a hundred thousand. Decisions of several plays are stored
+completely.
 """
 
 import struct

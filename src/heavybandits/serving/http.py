@@ -58,7 +58,7 @@ class Connection(asyncio.Protocol):
             self._fail(ProblemError(503, "there are too many connections"))
 
     def connection_lost(self, _: Exception | None) -> None:
-        """End; an answer that comes later goes nowhere."""
+        """Close the connection; drop an answer that comes later."""
         self._transport = None
         self._waiting.clear()
         self._server.remove(self)

@@ -152,7 +152,7 @@ class CoreConnection(asyncio.Protocol):
         self.tell(STATE, self._server.state())
 
     def connection_lost(self, _: Exception | None) -> None:
-        """End; answers that come later go nowhere."""
+        """Close the connection; drop answers that come later."""
         self._server.connections.discard(self)
 
     def tell(self, code: int, content: bytes) -> None:

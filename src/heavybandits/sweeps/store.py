@@ -268,7 +268,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def unpack(data: bytes, cell: Cell) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Header and arrays of a file, if it is whole and that of this cell."""
+    """Return header and arrays of a file if it is intact and belongs to this cell."""
     try:
         body, blobs = files.read_container(FORMAT, data)
         found = body["cell"]

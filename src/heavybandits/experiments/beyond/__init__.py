@@ -1,4 +1,4 @@
-"""Our algorithms beside the paper's, LinUCB with a clip and the newest rivals."""
+"""Our algorithms next to the paper's, LinUCB with a clip and the newest rivals."""
 
 from itertools import product
 from typing import Any, NamedTuple

@@ -34,7 +34,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         ],
         verdicts=verdicts(reported) + real_verdicts(real),
         notes=[
-            "Constants were tuned on other seeds, on grids that grow until all optima lie inside. "
+            "Parameters were tuned on other seeds; the grids grew until no optimum was at an end. "
             "Algorithms receive the true moments of the noise, AdaptiveClip nothing.",
             f"{' and '.join(BATCH)} fit all rewards again and again: they are compared with two "
             "others at a short horizon of their own, in the part `batch`.",
@@ -98,8 +98,8 @@ def regret_table(rows: Sequence[Row]) -> Table:
     return Table(
         "beyond",
         "Regret of every algorithm",
-        "Mean final regret with its 95% interval, the constant it was tuned to and where on its "
-        "grid that lies, and the share of rewards cut.",
+        "Mean final regret with its 95% interval, the tuned hyperparameter and its place on "
+        "the grid, and the share of rewards that were clipped.",
         table,
     )
 

@@ -23,7 +23,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def always(rows: Sequence[Row]) -> Estimate:
-    """Return the share of repetitions in which the region held theta* after every update."""
+    """Return the share of repetitions in which the region contained theta* after every update."""
     return wilson(sum(row["covered"] == row["checks"] for row in rows), len(rows))
 
 
@@ -72,12 +72,12 @@ def size_figure(rows: Sequence[Row]) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Judge whether the theorems keep their promise where their assumptions hold."""
+    """Judge whether the theorems keep their promise where their assumptions are met."""
     made = []
     for noise, algorithm, region, mine in grouped(rows, "noise", "algorithm", "region"):
         theorem, share, noises = PROMISES[algorithm]
         if region == "theorem" and noise in noises:
-            claim = f"{theorem}: the region of {algorithm} holds theta* at all times "
+            claim = f"{theorem}: the region of {algorithm} contains theta* at all times "
             claim += f"with probability {share}"
             words = f"share of {len(mine)} repetitions always covered"
             made.append(judge(claim, LABELS[noise], words, always(mine), share))

@@ -1,4 +1,4 @@
-"""An observer of runs: after every update, does the region still hold theta*?"""
+"""An observer of runs: after every update, does the region still contain theta*?"""
 
 from typing import Any, NamedTuple
 
@@ -28,7 +28,7 @@ def distance(region: Any, theta: Any) -> float:
 
 
 class Coverage(NamedTuple):
-    """How often the region held theta*, and how close it came to missing it.
+    """How often the region contained theta*, and how close it came to missing it.
 
     Every field is an array of one number: updates, those after which ||theta* - centre||_V was
     within the radius, the largest ratio of the squares, and both squares after the last update.

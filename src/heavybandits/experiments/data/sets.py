@@ -40,7 +40,7 @@ class Source(NamedTuple):
         for file in files:
             if file.as_posix().endswith(self.path):
                 return Path(str(file.locate()))
-        raise DataError(f"the package {self.package} must hold {self.path}, and does not")
+        raise DataError(f"the package {self.package} must contain {self.path}, and does not")
 
 
 class Dataset(NamedTuple):

@@ -40,7 +40,7 @@ def load_nyse_old() -> Dataset:
 
 
 def load_sp500() -> Dataset:
-    """20 large stocks, 1990 to 2022: a negative control, with next to nothing to learn."""
+    """20 large stocks, 1990 to 2022: a negative control, in which no signal was found."""
     return _make("sp500", _read(gzip.decompress(SP500.read()), skip=1))
 
 
@@ -84,6 +84,6 @@ def _make(name: str, prices: Floats) -> Dataset:
 
 
 def _score(values: Floats) -> Floats:
-    """Ranks within each row, spread evenly over [-1, 1]; equal values go by their place."""
+    """Ranks within each row, evenly spaced over [-1, 1]; equal values are ranked by their place."""
     ranks = values.argsort(axis=1, kind="stable").argsort(axis=1, kind="stable")
     return 2.0 * ranks / (values.shape[1] - 1.0) - 1.0

@@ -77,7 +77,7 @@ def error_table(rows: Sequence[Row]) -> Table:
         "evaluation",
         "Evaluation from logs",
         "Every method on the same logs; intervals at 95%, coverage among the runs with an "
-        "interval. The error lies between 'error from' and 'error to' (bootstrap over the logs); "
+        "interval. The error is between 'error from' and 'error to' (bootstrap over the logs); "
         "the largest run's share is that of the squared errors: where one log makes most of it, "
         "the next set of logs has another error. Methods called plain, and sub-Gaussian, are Open "
         "Bandit Pipeline's formulas with its bootstrap, written down again.",
@@ -86,7 +86,7 @@ def error_table(rows: Sequence[Row]) -> Table:
 
 
 def coverage_figure(rows: Sequence[Row], shown: Sequence[str] = COVERAGE) -> Figure:
-    """Return how often the intervals hold, of the methods that are shown."""
+    """Return how often the intervals of the shown methods contain the truth."""
     panels = []
     for size, mine in grouped(rows, "rows"):
         laws = values(mine, "law")
@@ -98,7 +98,7 @@ def coverage_figure(rows: Sequence[Row], shown: Sequence[str] = COVERAGE) -> Fig
         panels.append(Panel(f"{size:,} rows", "", "coverage", series, categories=laws))
     return Figure(
         "evaluation-coverage",
-        "How often intervals at 95% hold the truth",
+        "How often 95% intervals contain the truth",
         "Share of runs, Wilson's 95% interval.",
         [View("all", panels)],
     )

@@ -1,4 +1,4 @@
-"""Evaluation: whose intervals hold, and who is how far off? Data only."""
+"""Evaluation: which intervals contain the truth, and how large are the errors? Data only."""
 
 from typing import Any
 

@@ -161,7 +161,7 @@ def published_grid(rows: Sequence[Row]) -> Table:
         "figure1_grid",
         "Figure 1: the whole tuning grid",
         "Mean final regret on the tuning seeds for every constant; the smallest is the one chosen, "
-        "and c at says where it lies.",
+        "and c at is its place on the grid.",
         grid_table(select(rows, phase="tuning"), ("reading", "noise", "algorithm")),
     )
 
@@ -213,6 +213,6 @@ def notes(rows: Sequence[Row]) -> list[str]:
     return [
         f"Rewards that CRTM truncated, mean per run of {play}: {shown}.",
         "Constants come from the paper's grid in [1e-4, 1]; where a reading says so, the grid of "
-        f"all algorithms grew within [{low:g}, {high:g}] until every optimum lay inside. A verdict "
+        f"all algorithms grew within [{low:g}, {high:g}] until no optimum was at an end. A verdict "
         "that rests on a constant at an end of its grid, or on a flat curve, has a note.",
     ]

@@ -1,4 +1,4 @@
-"""Filters that set their own level against fixed levels, over the problems of `tails`."""
+"""Filters that set their own threshold against fixed thresholds, over the problems of `tails`."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -20,7 +20,7 @@ from ...simulation.problem import Problem
 from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..rows import Compute, Group, collect_rows, column, simulation_group
 
-TITLE = "Levels that set themselves"
+TITLE = "Thresholds that set themselves"
 
 DIM, ARMS = 10, 20
 RADIUS = 1.0  # of the confidence region, the same for all
@@ -112,14 +112,14 @@ def make_group(given: dict[str, Any], problem: str, noise: str, name: str) -> Gr
 
 
 def analyse(rows: Sequence[Row]) -> Findings:
-    """Return all that the levels experiment says."""
+    """Return all that the experiment `levels` says."""
     return Findings(
         tables=[ratio_table(rows), regret_table(rows)],
         figures=[regret_figure(rows)],
         verdicts=verdicts(rows),
         notes=[
-            "The fixed level that a filter is compared with is the best one for that noise, chosen "
-            "in hindsight on the very runs that are reported: no user could have known it.",
+            "A filter is compared with the best fixed threshold for that noise, chosen in "
+            "hindsight on the same runs that are reported: no user could have known it.",
             "All filters share estimator, radius, arms and noise.",
         ],
     )
@@ -131,36 +131,36 @@ def regret(rows: Sequence[Row], name: str) -> Array:
 
 
 def fixed_names(rows: Sequence[Row]) -> list[str]:
-    """Return the fixed levels that were run."""
+    """Return the fixed thresholds that were run."""
     return [name for name in values(rows, "filter") if name in FIXED]
 
 
 def best_fixed(rows: Sequence[Row]) -> str:
-    """Return the fixed level of the smallest mean regret."""
+    """Return the fixed threshold of the smallest mean regret."""
     return min(fixed_names(rows), key=lambda name: float(regret(rows, name).mean()))
 
 
 def ratio(rows: Sequence[Row], name: str) -> Estimate:
-    """Regret with this filter over that with the best fixed level of every resample."""
+    """Regret with this filter over that with the best fixed threshold of every resample."""
     columns = [regret(rows, name), *(regret(rows, fixed) for fixed in fixed_names(rows))]
     return bootstrap(np.column_stack(columns), lambda m: m[:, 0] / m[:, 1:].min(axis=1))
 
 
 def ratio_table(rows: Sequence[Row]) -> Table:
-    """Return how far each filter that sets itself is from the best fixed level."""
+    """Return how far each filter that sets itself is from the best fixed threshold."""
     table: list[dict[str, Any]] = []
     for problem, noise, mine in grouped(rows, "problem", "noise"):
         best = best_fixed(mine)
-        row: dict[str, Any] = {"problem": problem, "noise": noise, "best fixed level": best}
+        row: dict[str, Any] = {"problem": problem, "noise": noise, "best fixed threshold": best}
         for name in values(mine, "filter"):
             if name in ADAPTIVE or name == "none":
                 row[name] = ratio(mine, name).value
         table.append(row)
     return Table(
         "levels_ratio",
-        "Levels that set themselves, over the best fixed level",
-        "Mean regret divided by that of the best fixed level chosen in hindsight; below 1 is "
-        "better than every fixed level that was tried.",
+        "Thresholds that set themselves, over the best fixed threshold",
+        "Mean regret divided by that of the best fixed threshold chosen in hindsight; below 1 is "
+        "better than every fixed threshold that was tried.",
         table,
     )
 
@@ -180,21 +180,21 @@ def regret_table(rows: Sequence[Row]) -> Table:
     return Table(
         "levels",
         "Regret with every filter",
-        "Mean final regret with its 95% interval, the median, and the share of rewards cut.",
+        "Mean final regret with its 95% interval, the median, and the share of clipped rewards.",
         table,
     )
 
 
 def regret_figure(rows: Sequence[Row]) -> Figure:
-    """Regret over the fixed level, with the judged filter as a line across."""
+    """Regret over the fixed threshold, with the judged filter as a line across."""
     views = []
     for problem, mine in grouped(rows, "problem"):
         panels = [_panel(NOISES[noise][0], part) for noise, part in grouped(mine, "noise")]
         views.append(View(PROBLEMS[problem], panels))
     return Figure(
         "levels",
-        "A level that sets itself, and fixed ones",
-        "Mean final regret with 95% intervals of every fixed level; the adaptive clip beside them.",
+        "A threshold that sets itself, and fixed ones",
+        "Mean final regret with 95% intervals: every fixed threshold, and the adaptive clip.",
         views,
     )
 
@@ -202,17 +202,17 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
 def _panel(title: str, rows: Sequence[Row]) -> Panel:
     names = [*fixed_names(rows), JUDGED]
     *fixed, judged = [bootstrap(regret(rows, name)) for name in names]
-    series = [dots("fixed level", fixed), dots(JUDGED, [judged], first=len(fixed))]
+    series = [dots("fixed threshold", fixed), dots(JUDGED, [judged], first=len(fixed))]
     return Panel(title, "filter", "final regret", series, categories=names)
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Judge whether the level that sets itself is ever far behind."""
+    """Judge whether the threshold that sets itself is ever far behind."""
     return [
         judge(
-            f"the adaptive clip is not far behind the best fixed level (ratio below {FAR})",
+            f"the adaptive clip is not far behind the best fixed threshold (ratio below {FAR})",
             f"{PROBLEMS[problem]}; {NOISES[noise][0]}; best fixed: {best_fixed(mine)}",
-            "regret over that of the best fixed level in hindsight",
+            "regret over that of the best fixed threshold in hindsight",
             ratio(mine, JUDGED),
             float("-inf"),
             FAR,

@@ -73,7 +73,7 @@ def winner(rows: Sequence[Row]) -> Winner:
 
 
 def exceeds(first: Array, second: Array, tests: int) -> bool:
-    """Whether the first is larger on average, by Student's paired interval for so many tests.
+    """Return True if the first mean is larger, by Student's paired interval for so many tests.
 
     >>> exceeds(np.array([3.0, 4.0, 5.1]), np.array([1.0, 2.0, 3.0]), tests=2)
     True

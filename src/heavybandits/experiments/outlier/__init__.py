@@ -80,7 +80,7 @@ def make_policy(name: str, horizon: int, constant: float) -> Any:
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
-    """Tune on clean rewards and other seeds; then run with and without the outlier."""
+    """Tune on rewards without outliers and other seeds; then run with and without the outlier."""
     names, start = given["algorithms"], log_grid(given["constants"])
     members = {("clean",): [name for name in names if name not in UNTUNED]}
     make = functools.partial(make_group, given, "tuning")
@@ -115,7 +115,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
 
 
 def tuned(rows: Sequence[Row]) -> dict[str, Choice]:
-    """Return the constants that were chosen on clean rewards, by algorithm."""
+    """Return the constants that were chosen on rewards without outliers, by algorithm."""
     return choices(select(rows, phase="tuning"), "algorithm")
 
 
@@ -142,7 +142,7 @@ def regret_figure(rows: Sequence[Row]) -> Figure:
         "outlier",
         "What one reward of -10,000 does",
         "Mean regret and the middle 80% of the repetitions, same arms and noise in both panels; "
-        "constants tuned on clean rewards.",
+        "parameters tuned on rewards without outliers.",
         [View("with and without", panels)],
     )
 
@@ -155,7 +155,10 @@ def harm_table(rows: Sequence[Row], found: dict[str, Choice]) -> Table:
         harm = difference(hit, clean)
         table.append(
             {"algorithm": name, "c": select(rows, algorithm=name)[0]["constant"]}
-            | {"c at": found[name].at if name in found else "", "clean, mean": float(clean.mean())}
+            | {
+                "c at": found[name].at if name in found else "",
+                "mean": float(clean.mean()),
+            }
             | {"outlier, mean": float(hit.mean()), "outlier, median": summary(hit)["median"]}
             | {"harm": harm.value, "harm low": harm.low, "harm high": harm.high}
         )

@@ -44,9 +44,9 @@ def missing_notes(rows: Sequence[Row]) -> list[str]:
 
 
 def tuned_rows(rows: Sequence[Row]) -> list[Row]:
-    """Return the reported rows of each policy at the constant that was best on the tuning orders.
+    """Return the reported rows of each policy at the parameter that was best on the tuning orders.
 
-    Where that lies on its grid is noted in a column of its own.
+    The place on the grid is noted in a column of its own.
     """
     kept: list[Row] = []
     for *_, mine in grouped(rows, "set", "policy"):
@@ -57,7 +57,7 @@ def tuned_rows(rows: Sequence[Row]) -> list[Row]:
 
 
 def place_of(rows: Sequence[Row]) -> Choice:
-    """Return where on its grid the constant of these rows lies."""
+    """Return the place of these rows' parameter on its grid."""
     return Choice(rows[0]["constant"], rows[0]["at"], -float(column(rows, "value").mean()))
 
 
@@ -81,7 +81,7 @@ def learnable_table(rows: Sequence[Row]) -> Table:
         table.append(
             {"set": name, "rounds": first["rounds"], "random": first["random"]}
             | {"in-sample oracle": first["oracle"], "held-out gain": gain, "low": low, "high": high}
-            | {"to learn": "something" if low > 0.0 else "next to nothing"}
+            | {"to learn": "something" if low > 0.0 else "nothing found"}
         )
     return Table(
         "realdata_learnable",
@@ -121,7 +121,7 @@ def tuned_table(rows: Sequence[Row]) -> Table:
 
 
 def twin_table(rows: Sequence[Row]) -> Table:
-    """Each robust policy beside its untruncated twin at one constant, and LinUCB with a clip."""
+    """Each robust policy next to its untruncated twin at one parameter, and LinUCB with a clip."""
     table: list[dict[str, Any]] = []
     for name, policy, constant, part in grouped(rows, "set", "policy", "constant"):
         twin = PLAIN.get(POLICIES[policy][0], policy)
@@ -162,10 +162,14 @@ def fraction_figure(
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Whether robustness pays on each set, constants tuned; and whether CRTM's own level does."""
+    """Judge if robustness, and CRTM's own threshold, pay on each set at tuned parameters."""
     claims = (
-        ("clipping at a level that sets itself pays for LinUCB", "LinUCB, adaptive clip", "LinUCB"),
-        ("clipping at a fixed level pays for LinUCB", "LinUCB, clip", "LinUCB"),
+        (
+            "clipping at an adaptive threshold pays for LinUCB",
+            "LinUCB, adaptive clip",
+            "LinUCB",
+        ),
+        ("clipping at a fixed threshold pays for LinUCB", "LinUCB, clip", "LinUCB"),
         ("CRTM's truncation pays", "CRTM", "Newton"),
         ("CRTM beats LinUCB with a clip", "CRTM", "LinUCB, clip"),
     )

@@ -47,7 +47,7 @@ def replay_cell(
     seed: int,
 ) -> dict[str, Any]:
     """Values and counts, (policies, orders); random play and the oracle, (orders,); and what is
-    there to learn, held out, in the first order."""
+    there to learn on rows that were left out, in the first order."""
     rounds = open_set(dataset, protocol, plays, seed)
     scale, scores = choose_scale(rounds.rewards, None), rounds.oracle()
     players = [check_policies(build_parts(policy))["policy"] for policy in policies]

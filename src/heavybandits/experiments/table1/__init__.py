@@ -92,7 +92,7 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "The paper's column is an upper bound on multiplications that leaves out the search "
             "among K arms and the r plays of an epoch; its slope is that of the formula at the "
-            "sizes measured. Arms that stand still cost O(K d) per round to search, not O(K d^2)."
+            "sizes measured. Fixed arms cost O(K d) per round to search, not O(K d^2)."
         ],
     )
 
@@ -111,7 +111,7 @@ def predicted(rows: Sequence[Row], name: str, axis: str) -> float:
 
 
 def slope_table(rows: Sequence[Row]) -> Table:
-    """Slopes beside the paper's column."""
+    """Slopes next to the paper's column."""
     table: list[dict[str, Any]] = []
     for name in values(rows, "algorithm"):
         row: dict[str, Any] = {"algorithm": name, "paper": PAPER[name][0]}
@@ -123,7 +123,7 @@ def slope_table(rows: Sequence[Row]) -> Table:
     return Table(
         "table1_slopes",
         "Table 1: growth of the time",
-        "Log-log slopes of CPU time in T (d fixed) and d (T fixed) with 95% intervals, beside the "
+        "Log-log slopes of CPU time in T (d fixed) and d (T fixed) with 95% intervals, next to the "
         "slopes of the paper's formula over the same sizes.",
         table,
     )

@@ -134,14 +134,14 @@ def runtime_table(rows: Sequence[Row]) -> Table:
         "table2_runtime",
         "Table 2: runtime",
         f"CPU seconds at T = {sizes['horizon']}, d = {sizes['dim']}, K = 20 (the paper: T = 10^4, "
-        "d = 100), and ratios beside the paper's and beside those of the operations that its "
+        "d = 100), and ratios next to the paper's and to those of the operations that its "
         "Table 1 counts.",
         table,
     )
 
 
 def runtime_figure(rows: Sequence[Row]) -> Figure:
-    """Ratios, ours beside the paper's, on a log axis."""
+    """Ratios, ours next to the paper's, on a log axis."""
     return Figure(
         "table2",
         "Table 2: how many times longer",
@@ -151,7 +151,7 @@ def runtime_figure(rows: Sequence[Row]) -> Figure:
 
 
 def swapped(rows: Sequence[Row], swap: dict[str, str]) -> dict[str, list[float]]:
-    """Seconds by the paper's names, with what stands in for them."""
+    """Seconds by the paper's names, with their replacements."""
     taken = times(rows)
     return {name: taken[swap.get(name, name)] for name in PAPER}
 

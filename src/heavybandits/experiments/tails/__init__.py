@@ -1,4 +1,4 @@
-"""Where truncation matters: heavier tails, a sweep of the level and of the radius."""
+"""Where truncation matters: heavier tails, a sweep of the threshold and of the radius."""
 
 import math
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 
 def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
-    """CRTM at every level and radius, and the same without truncation."""
+    """CRTM at every threshold and radius, and the same without truncation."""
     points = product(given["problems"], given["noises"], given["radii"], given["levels"])
     return collect_rows([make_group(given, *point) for point in points], compute)
 
@@ -78,7 +78,7 @@ def make_policy(problem: str, noise: str, horizon: int, radius: float, level: fl
 def make_group(
     given: dict[str, Any], problem: str, noise: str, radius: float, level: float
 ) -> Group:
-    """Return the cells of one level and radius, and what names them."""
+    """Return the cells of one threshold and radius, and what names them."""
     named = {"problem": problem, "noise": noise, "radius": radius, "level": level}
     policy = make_policy(problem, noise, given["horizon"], radius, level)
     where = Problem(ARMS, PROBLEMS[problem][1], NOISES[noise][1])
@@ -97,14 +97,14 @@ def analyse(rows: Sequence[Row]) -> Findings:
         notes=[
             "Both sides of every comparison have the same radius, so that exploration is not "
             "mistaken for robustness.",
-            "The best level and radius are chosen on the first half of the repetitions and judged "
-            "on the second.",
+            "The best threshold and radius are chosen on the first half of the repetitions and "
+            "judged on the second.",
         ],
     )
 
 
 def regret(rows: Sequence[Row], radius: float, level: float) -> Array:
-    """Final regret at one radius and level, one number per repetition."""
+    """Final regret at one radius and threshold, one number per repetition."""
     return column(select(rows, radius=radius, level=level))
 
 
@@ -114,7 +114,7 @@ def gain(rows: Sequence[Row], radius: float, level: float) -> Estimate:
 
 
 def level_name(level: float) -> str:
-    """Return what to call a level.
+    """Return what to call a threshold.
 
     >>> level_name(0.0), level_name(0.3)
     ('none', '0.3 Gamma')
@@ -123,10 +123,10 @@ def level_name(level: float) -> str:
 
 
 def level_table(rows: Sequence[Row]) -> Table:
-    """Every problem, noise, radius and level."""
+    """Every problem, noise, radius and threshold."""
     return Table(
         "tails",
-        "Tails: regret at every level and radius",
+        "Tails: regret at every threshold and radius",
         "gain: regret of the untruncated online Newton step of the same radius minus this one's, "
         "paired, with its 95% interval; truncated: rewards per run.",
         [
@@ -151,7 +151,7 @@ def level_row(rows: Sequence[Row], radius: float, level: float) -> dict[str, Any
 
 
 def level_figure(rows: Sequence[Row]) -> Figure:
-    """Final regret over the level: a colour per radius, a panel per noise, a view per problem."""
+    """Final regret over the threshold: colours are radii, panels noises, views problems."""
     views: dict[str, list[Panel]] = {}
     for problem, noise, mine in grouped(rows, "problem", "noise"):
         levels = values(mine, "level")
@@ -174,7 +174,7 @@ def level_figure(rows: Sequence[Row]) -> Figure:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Judge whether truncation pays, at Algorithm 1's level and at the best one."""
+    """Judge whether truncation pays, at Algorithm 1's threshold and at the best one."""
     made = []
     for problem, noise, mine in grouped(rows, "problem", "noise"):
         half = (max(row["repetition"] for row in mine) + 1) // 2
@@ -184,7 +184,9 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
         for which, options in (("Algorithm 1's", [1.0]), ("the best", levels)):
             if set(options) <= set(levels):
                 radius, level = best(early, options)
-                claim = f"truncation at {which} level lowers the regret of the online Newton step"
+                claim = (
+                    f"truncation at {which} threshold lowers the regret of the online Newton step"
+                )
                 where = f"{PROBLEMS[problem][0]}, {NOISES[noise][0]}; radius {radius:g}"
                 words, found = "regret without minus with, same radius", gain(late, radius, level)
                 made.append(judge(claim, f"{where}, {level_name(level)}", words, found))
@@ -192,6 +194,6 @@ def verdicts(rows: Sequence[Row]) -> list[Verdict]:
 
 
 def best(rows: Sequence[Row], levels: Sequence[float]) -> tuple[float, float]:
-    """Return the radius and the level of the smallest mean regret."""
+    """Return the radius and the threshold of the smallest mean regret."""
     points = [(radius, level) for radius in values(rows, "radius") for level in levels]
     return min(points, key=lambda point: float(regret(rows, *point).mean()))

@@ -115,7 +115,7 @@ def ratio_error(above: Array, below: Array) -> float:
 def relative_share(played: Played, policy: str) -> float | None:
     """Return the share of the possible gain over random, over that of LinUCB's best radius.
 
-    None if LinUCB gains next to nothing: a ratio would say nothing.
+    None if LinUCB gains too little for a ratio.
     """
     best = 1.0 - over_random(played, played.best(PLAIN))
     return (1.0 - over_random(played, policy)) / best if best >= LEARNED else None

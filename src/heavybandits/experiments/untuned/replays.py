@@ -87,7 +87,7 @@ def chance_table(replayed: Sequence[Row], by_days: Sequence[Row]) -> Table:
             )
     return Table(
         "untuned_chance",
-        "How much of that is chance?",
+        "How much of that is random?",
         "By how much a rival is ahead of `auto`, with 95% intervals: the best in hindsight; and "
         "the best of one half of the passes (or stretches), judged by the other half. Passes are "
         "other orders of the same days: only intervals over stretches of days, each paid as in "

@@ -1,7 +1,7 @@
 """The cell of replays by days: the gain of each policy in each stretch of days.
 
 Passes are orders of the same days, so intervals over passes do not show what other days would have
-done. Intervals over stretches of days do: each stretch has its own chance.
+done. Intervals over stretches of days do: each stretch has its own randomness.
 """
 
 import time
