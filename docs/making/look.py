@@ -12,7 +12,7 @@ from itertools import product
 from pathlib import Path
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parents[1] / "tests"))
+sys.path.insert(0, str(HERE.parents[1] / "tests" / "support"))
 
 from browser import Browser, find_browser  # noqa: E402
 

@@ -33,6 +33,7 @@ from ._utils.errors import (
     StateError,
     SweepError,
 )
+from ._utils.validation import closest
 from ._utils.version import __version__ as __version__
 from .agents.agent import Agent
 from .agents.tickets import Ticket
@@ -141,7 +142,9 @@ _LATER = {
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        close = closest(name, __all__)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     return getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
 
 

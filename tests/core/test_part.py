@@ -325,3 +325,9 @@ def test_stages_are_counted_from_one(stages):
     for base in (truncated, hb.estimators.MedianRegression(2, 3, radius, stages)):
         with pytest.raises(hb.InvalidInputError, match=r"\.stages must be a whole number >= 1"):
             cast(hb.policies.PerArmUCB(base))
+
+
+@pytest.mark.parametrize("given", [hb.filters.AdaptiveClip, hb.auto])
+def test_a_class_or_a_function_in_place_of_a_part_gets_the_next_step(given):
+    with pytest.raises(hb.InvalidInputError, match=rf"call it: {given.__name__}\(\.\.\.\)"):
+        check_part("filter", given, Filter)

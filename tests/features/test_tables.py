@@ -269,3 +269,10 @@ def test_what_a_file_expands_to_is_limited(tmp_path, monkeypatch):
         with pytest.raises(InvalidInputError, match="expands to more than 1000000 bytes"):
             read_frame(tmp_path / name)
     assert len(read_frame(tmp_path / "plain.csv")) == 1_000_000
+
+
+def test_a_misspelt_column_gets_a_suggestion():
+    with pytest.raises(
+        InvalidInputError, match=r"columns age, city; got 'agee'; did you mean 'age'\?"
+    ):
+        values({"age": [1.0], "city": ["Oslo"]}, "agee")

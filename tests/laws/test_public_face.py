@@ -144,3 +144,8 @@ def test_every_module_is_public_or_private_on_purpose():
             "testing",
         )
     }
+
+
+def test_a_misspelt_public_name_gets_a_suggestion():
+    with pytest.raises(AttributeError, match="did you mean 'auto'"):
+        _ = hb.atuo

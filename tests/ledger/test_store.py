@@ -168,7 +168,7 @@ class Machine(RuleBasedStateMachine):
         number = ticket if ticket < 0 else len(self.model) + ticket
         self.expire()
         self.counts["unknown"] += 1
-        with pytest.raises(hb.InvalidInputError, match="issued so far"):
+        with pytest.raises(hb.InvalidInputError, match="that this agent has issued"):
             self.agent.update(number, reward)
         self.twin.expire_due()
 

@@ -268,7 +268,7 @@ class TicketTable:
         self.counts["duplicate"] += 1
         raise InvalidInputError(
             f"ticket {number} must be pending, but has been settled already, or was forgotten by "
-            "cancel_all or reset"
+            "cancel_all or reset. To correct a reward, use revise, which needs a ledger"
         )
 
     def check_issued(self, number: int) -> None:
@@ -276,5 +276,5 @@ class TicketTable:
         if not 0 <= number < self.issued:
             self.counts["unknown"] += 1
             raise InvalidInputError(
-                f"ticket {number} must be one of the {self.issued} issued so far"
+                f"ticket {number} must be one of the {self.issued} that this agent has issued"
             )

@@ -171,7 +171,8 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
     wanted: Any = contract
     if not is_part(value):
         listed = ", ".join(written(*member) for member in members(wanted).items())
-        wrong: str | None = f"a NamedTuple with {listed}; got {reprlib.repr(value)}"
+        got = f"{reprlib.repr(value)}{_next_step(value)}"
+        wrong: str | None = f"a NamedTuple with {listed}; got {got}"
     else:
         wrong = fault(kind, wanted)
     if wrong:
@@ -181,6 +182,16 @@ def check_part(name: str, value: Any, contract: type[T]) -> T:
         held = attempt(own_classes(part), getattr, part, attribute)
         _cast_field(f"{kind.__name__}.{attribute}", hint, held)
     return part
+
+
+def _next_step(value: object) -> str:
+    """Return what to write instead of a class or a function that makes a part.
+
+    >>> from heavybandits.filters import AdaptiveClip
+    >>> _next_step(AdaptiveClip)
+    '; call it: AdaptiveClip(...)'
+    """
+    return f"; call it: {value.__name__}(...)" if hasattr(value, "__name__") else ""
 
 
 def cast(part: T) -> T:

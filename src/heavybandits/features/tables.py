@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .._utils.errors import EncodingError, InvalidInputError, optional, printable
 from .._utils.tables import SHIELDED, unshield
-from .._utils.validation import is_number
+from .._utils.validation import closest, is_number
 from ..core.arrays import Booleans, Floats
 from .values import (
     MISSING,
@@ -150,7 +150,9 @@ def values(
     keys = _keys(frame)
     if name not in keys:
         shown = printable(", ".join(list(keys)[:20])) + (", ..." if len(keys) > 20 else "")
-        raise InvalidInputError(f"{label} must be one of the columns {shown}; got {name!r}")
+        close = closest(str(name), keys)
+        hint = f"; did you mean {close!r}?" if close else ""
+        raise InvalidInputError(f"{label} must be one of the columns {shown}; got {name!r}{hint}")
     if isinstance(frame, Mapping):
         return _as_column(frame[keys[name]], name)
     if as_written and isinstance(frame, TextFrame) and name in frame.texts:

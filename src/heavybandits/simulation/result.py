@@ -15,7 +15,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.records import Frame, to_frame
 from .._utils.statistics import bootstrap, difference, holm, paired_p_value
 from .._utils.tables import read_parquet, to_latex
-from .._utils.validation import one_of
+from .._utils.validation import did_you_mean, one_of
 from ..algorithms.catalogue import ALGORITHMS, find_algorithms
 from ..algorithms.references import BY_NAME, LIBRARY_BIBTEX, LIBRARY_TEXT
 from ..core.loop import Trace
@@ -297,7 +297,8 @@ class Result:
         """Return the places of a policy's rows, repetition by repetition."""
         mine = self.data["policy"] == policy
         if not mine.any():
-            raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
+            hint = did_you_mean(policy, self.policies)
+            raise KeyError(f"the result has no policy {policy!r}{hint}")
         if len(self.problems) > 1 or problem is not None:
             if problem not in self.problems:
                 there = ", ".join(self.problems) or "none"

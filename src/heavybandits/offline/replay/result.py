@@ -11,6 +11,7 @@ from ..._utils.display import Card, show_html, show_text
 from ..._utils.drawing import COLOURS, GREY, Axes, Figure, finish, new_axes
 from ..._utils.records import Frame, to_frame
 from ..._utils.statistics import bootstrap
+from ..._utils.validation import did_you_mean
 from ...core.arrays import Floats
 
 Row = Mapping[str, Any]
@@ -121,7 +122,8 @@ class ReplayResult:
         """
         mine = self.data["policy"] == policy
         if not mine.any():
-            raise KeyError(f"no policy {policy!r} here; there are {', '.join(self.policies)}")
+            hint = did_you_mean(policy, self.policies)
+            raise KeyError(f"the result has no policy {policy!r}{hint}")
         return self.data[column][mine].astype(np.float64)
 
     def summary(self, reference: str | None = None) -> Frame:

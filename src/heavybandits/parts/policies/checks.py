@@ -23,6 +23,8 @@ def check_names(what: str, given: Any, alone: str) -> dict[str, Any]:
     Traceback (most recent call last):
     heavybandits.InvalidInputError: policies must differ in name, got two called '1'
     """
+    if isinstance(given, list):
+        raise InvalidInputError(f"{what} must be a {alone}, or a dict by name, got a list")
     if not isinstance(given, Mapping):
         return {alone: given}
     if not given:
