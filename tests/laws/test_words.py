@@ -62,6 +62,7 @@ ALLOWED = (
     "books, 8 to 40",  # what a shop sells
     'action="offer"',  # the name of a column
     "walk.py",
+    "random walk",
     "--action offer",
     "`level`",  # an alarm of DriftMonitor
     "level : int",
