@@ -26,7 +26,7 @@ def worlds(horizon: int) -> dict[str, hb.Problem]:
     drifts: dict[str, Any] = {
         "theta changes its sign after half the plays": w.Flip(horizon // 2),
         "theta jumps 4 times": w.Jumps(horizon // 5),
-        "theta walks at random, by 0.01 per play": w.RandomWalk(0.01),
+        "theta makes a random walk, by 0.01 per play": w.RandomWalk(0.01),
         "theta rotates 5 times": w.Cycle(horizon // 5),
     }
     delays: dict[str, Any] = {
