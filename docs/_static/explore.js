@@ -129,7 +129,7 @@
     const made = last.flatMap(({ reward, cut }, i) => [
       element("path", { class: cut ? "bar cut" : "bar", d: `M${x(i)} ${middle}v${-height(reward)}` }),
       ...(cut ? [element("path", { class: "mark", d: `M${x(i) - 3} ${middle - 3}l6 6m0-6-6 6` })] : []),
-      ...(reward === OUTLIER ? [element("text", { x: Math.min(x(i), 290), y: 55 }, "−10 000")] : []),
+      ...(reward === OUTLIER ? [element("text", { x: Math.min(x(i), 290), y: 55 }, "−10,000")] : []),
     ]);
     svg.replaceChildren(element("path", { class: "axes", d: `M0 ${middle}H320` }), ...made);
     const cut = last.filter((each) => each.cut).length;
@@ -209,7 +209,7 @@
     const moved = each(({ policy, moved: by, paid }) =>
       number(by, 3) + (paid[paid.length - 1].cut ? ` (${effect[policy.name]})` : ""));
     find("words").textContent =
-      `Round ${round}: a reward of −10 000 for all three. It moved the estimates by: ${moved}.`;
+      `Round ${round}: a reward of −10,000 for all three. It moved the estimates by: ${moved}.`;
   }
 
   /* ---- controls */

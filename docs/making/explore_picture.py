@@ -1,6 +1,6 @@
 """The interactive page without JavaScript: python docs/making/explore_picture.py out/docs
 
-Chromium opens the built page, drops one reward of -10 000, plays 20 rounds more and takes a picture
+Chromium opens the built page, drops one reward of -10,000, plays 20 rounds more and takes a picture
 of the panels and the regret for docs/images/explore.png.
 """
 

@@ -17,6 +17,7 @@ from paths import DOCS, ROOT, SOURCE
 
 README = ROOT / "README.md"
 PAGES = [README, *sorted(page for page in DOCS.rglob("*.md") if "```python" in page.read_text())]
+SPEED_PAGES = (DOCS / "index.md", DOCS / "peers.md")
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(
     r"^```\{code-block\} python\n:caption: (\S+)\n\n(.*?)^```$", re.DOTALL | re.MULTILINE
@@ -123,6 +124,8 @@ def test_a_shell_is_asked_for_what_there_is(page):
             assert rest[0] in targets, line
         elif program == "pip":
             assert (rest[0], rest[1] in known) == ("install", True), line
+        elif program == "python" and rest[0].endswith(".py"):
+            assert (ROOT / rest[0]).is_file(), line
         elif program == "python":
             assert rest[0] == "-m", line
             assert importlib.util.find_spec(rest[1]), line
@@ -138,6 +141,13 @@ def test_a_table_that_stands_twice_says_the_same_twice():
     rows = [row for row in page.splitlines() if row.startswith(("| logistic |", "| linear |"))]
     assert len(rows) == 14
     assert [row for row in rows if row not in levels] == []
+
+
+def test_the_time_of_a_decision_is_the_same_on_all_pages():
+    pattern = re.compile(r"(?:select|Agent)`[^\n|]*(?:update|CRTM)[^\n]*?(\d+) µs")
+    times = {page.stem: pattern.findall(page.read_text())[:1] for page in (README, *SPEED_PAGES)}
+    assert all(times.values()), times
+    assert len({time for (time,) in times.values()}) == 1, times
 
 
 def test_there_are_pages():
