@@ -101,7 +101,9 @@ def find_summary_faults(text: str, kind: str) -> list[str]:
     if not summary.endswith((".", "?")) or rest.partition("\n")[0].strip():
         faults.append(f"the first line must be one sentence, got {summary!r}")
     nominal = first in NO_VERBS or (first.endswith("s") and first not in VERBS_IN_S)
-    if kind != "class" and (nominal or not summary[:1].isupper()):
+    if not summary[:1].isupper():
+        faults.append(f"the first line must begin with a capital letter, got {summary!r}")
+    if kind != "class" and nominal:
         faults.append(f"the first line must begin with an imperative, got {summary!r}")
     return faults
 

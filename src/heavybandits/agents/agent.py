@@ -719,7 +719,9 @@ class Agent:
         return receipts
 
     def cancel(self, ticket: TicketLike) -> None:
-        """Cancel a ticket whose reward will never come. A decision of several plays needs another.
+        """Cancel a ticket whose reward will never come.
+
+        If the decision has several plays, the agent plays its arm once more instead.
 
         Parameters
         ----------
@@ -841,8 +843,8 @@ class Agent:
     def erase_inputs(self, tickets: Iterable[TicketLike]) -> int:
         """Delete the raw inputs of decisions from the ledger, for example of a person who asks.
 
-        Context, actions and features of all arms go; the decision, its reward and the features of
-        the chosen arm, from which the policy has learned, stay. The chain of hashes stays intact.
+        The context, the actions and the features of all arms are deleted. The decision, its reward
+        and the features of the chosen arm are kept. The chain of hashes stays intact.
 
         Parameters
         ----------
@@ -1208,8 +1210,8 @@ class Agent:
         Parameters
         ----------
         arms : Ticket, str, int or array (K, d), optional
-            What to explain, by what the agent knows now: arms, or a ticket, its key, id or event
-            id. What the agent knew when it chose is on the ticket, as `expected` and `width`.
+            Arms, or a ticket, its key, id or event id. The explanation uses the current state of
+            the agent; `expected` and `width` of the ticket are those at the time of the choice.
         context, actions : mapping, optional
             Instead of `arms`, for an agent with an encoder.
 
@@ -1306,8 +1308,8 @@ class Agent:
     def clone(self, clock: Clock | None = None) -> "Agent":
         """Return an independent copy without a ledger, with this agent's clock or another.
 
-        It is another agent with its own `id`: it accepts the tickets that were issued before, as
-        this one does, and from now on each accepts its own alone.
+        The copy has its own `id`. Both agents accept the tickets that were issued before. Each
+        accepts only its own tickets from now on.
 
         Parameters
         ----------

@@ -57,7 +57,7 @@ def cral(
     penalty : float, default 1.0
         lambda; V starts at lambda I. A small penalty costs a logarithm only.
     noise_scale : float, default 1.0
-        s of a reward that comes without its own, in the unit of the reward: a guess, not a bound.
+        s where `update` receives none, in the unit of the reward. A guess is enough.
         Rewards with a larger s have less weight. `Agent.update` takes the s of one reward.
     radius_scale : float, optional
         Share a of the tuned radius max{a sqrt(B) + 0.1 tau, 1.25 sqrt(lambda) ||theta||} (see
@@ -68,7 +68,7 @@ def cral(
         Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
         requires the identity link.
     learn_noise_scale : bool, default False
-        Predict the s of each reward that comes without its own from the rewards before it (see
+        Predict s from earlier rewards where `update` receives none (see
         `policies.LearnedScale`): `noise_scale` times its size relative to a typical residual. The
         region of the theorem stays valid, because it allows every s that is known before the
         reward. Wrong predictions cost regret. The GPU cannot play it.

@@ -20,8 +20,8 @@ def hurdle(*, dim: int, monitor_drift: bool = True) -> Hurdle:
     Parameters
     ----------
     dim : int
-        Dimension of the arms. A price is best among the features as it is: the logarithm of the
-        predicted amount is a feature of the probability by itself.
+        Dimension of the arms. Pass a price without a logarithm: the policy adds the logarithm of
+        the predicted amount to the features of the probability.
     monitor_drift : bool, default True
         Report drift in `Agent.drift`. False saves a little time per reward.
 

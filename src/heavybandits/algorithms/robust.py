@@ -73,7 +73,7 @@ def crhl(
         Bound on sum |c_t| if rewards may be falsified by c_t (Theorem 3), in the unit of the
         reward.
     learn_noise_scale : bool, default False
-        Predict the nu of each reward that comes without its own from the rewards before it (see
+        Predict nu from earlier rewards where `update` receives none (see
         `policies.LearnedScale`); `noise_scale` is then the nu of the first 16 rewards. With the
         theorem's radius, `noise_scale` is also the least nu. Its region stays valid if
         `noise_scale` bounds all noise, or if every predicted nu is large enough; no theorem says

@@ -138,7 +138,7 @@ def fallbacks_of(state: Any) -> int:
 
 
 def check_part(name: str, value: Any, contract: type[T]) -> T:
-    """Return the part, cast, if it has all members of the contract.
+    """Check that a part has all members of its contract, and return it with cast fields.
 
     Parameters
     ----------

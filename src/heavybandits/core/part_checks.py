@@ -283,12 +283,12 @@ def _bound_below(
 
 
 def check_arm_set(arms: ArmSet, norm: float = 1.0) -> None:
-    """Raise if an arm set has arms that do not exist, too long, or not the optimistic one.
+    """Check the arms of an arm set, and its search for the best arm.
 
     Parameters
     ----------
     arms : ArmSet
-        The arm set. Four plays are refreshed on two buffers; two plays if there are many arms.
+        The arm set. The check draws the arms of four plays (of two if there are many arms).
     norm : float, default 1
         Largest norm of an arm.
 

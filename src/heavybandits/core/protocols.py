@@ -393,7 +393,7 @@ class Filter(Protocol):
         """Plays of one arm per decision."""
 
     def init(self) -> Counted:
-        """Make the memory: a NamedTuple of arrays with a field `counts`, as `make_memory` makes.
+        """Make the memory: a NamedTuple of arrays with a field `counts`, as of `make_memory`.
 
         Returns
         -------
@@ -1058,8 +1058,8 @@ class Extras(Protocol):
     def split_arm(self, estimate: Any, x: Floats) -> tuple[Floats, Floats]:
         """Return what each feature adds to the score of x and to its squared norm.
 
-        One more entry is that of an intercept. By default x_i theta_i and x_i (V^-1 x)_i. The
-        method runs uncompiled, for `Agent.explain`.
+        The default is x_i theta_i and x_i (V^-1 x)_i. An additional last entry is the intercept.
+        The method runs uncompiled, for `Agent.explain`.
 
         Parameters
         ----------

@@ -372,8 +372,8 @@ class Category:
     allow_missing : bool, default False
         Encode a missing value as zeros and a feature of its own instead of raising an error.
     normalize : {"nfc", "casefold"}, default "nfc"
-        Normal form of text. Both make one text of the ways in which Unicode writes a letter with an
-        accent. "casefold" makes one text of upper and lower case too.
+        Normal form of text. Unicode can write a letter with an accent in several ways; both forms
+        treat them as equal. "casefold" also treats upper and lower case as equal.
 
     Examples
     --------

@@ -545,7 +545,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> "Encoder":
-        """Make an encoder from what `to_dict` wrote.
+        """Make an encoder from the result of `to_dict`.
 
         Parameters
         ----------

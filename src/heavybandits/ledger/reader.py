@@ -159,11 +159,11 @@ def live(path: Path) -> Iterator[tuple[ReadOnlyDatabase, Record]]:
 
 
 class LedgerReader:
-    """Reads a ledger, here or in another process, also while its agent works on it.
+    """Read a ledger, in any process, also while its agent writes to it.
 
     It sees what the agent has acknowledged at that moment, takes no lock for which an agent would
-    wait, and writes no event. It checks the ledger as an agent does: all of it when it is opened,
-    and before each call the events that came since.
+    wait, and writes no event. It checks the complete ledger when it
+    opens it, and the newer events before each call.
 
     Parameters
     ----------

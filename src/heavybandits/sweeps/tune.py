@@ -261,9 +261,9 @@ def tune(
     ----------
     policies : mapping of str to function or Policy
         Functions by name that make a policy from a value, or from a value and a problem. The value
-        can be any argument of any constructor. A policy instead of a function is not tuned, nor is
-        a function whose only parameter is called `problem`: it makes the policy of each problem, as
-        in `sweep`.
+        can be any argument of any constructor. A policy in place of a function is not tuned. A
+        function whose only parameter is called `problem` is not tuned either; it makes the policy
+        of each problem, as in `sweep`.
     problems : Problem or mapping of str to Problem
         One problem, or problems by name.
     horizon : int

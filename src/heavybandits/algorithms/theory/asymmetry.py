@@ -122,7 +122,7 @@ def asymmetry_of_tail(survival: Callable[[Floats], Floats], mean: float) -> floa
 
 
 def asymmetry_of_atom(probability: float) -> float:
-    """Return the smallest C of a single atom: M with probability p, else 0, minus the mean.
+    """Return the smallest C of noise that is M with probability p and else 0, minus its mean.
 
     C = (p^{-1/2} - 1) / 2 for p <= 1/4, and 1 - 2p for p up to 1/2. A larger p is the same law
     with the opposite sign.

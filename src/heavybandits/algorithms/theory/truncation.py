@@ -52,7 +52,7 @@ def confidence_log(*, horizon: int, delta: float = 0.01) -> float:
 
 
 def growth_log(*, t: int, dim: int, kappa: float) -> float:
-    """Return ln(1 + kappa t / (2 lambda d)): d times it bounds ln(det V_{t+1} / det V_1).
+    """Return ln(1 + kappa t / (2 lambda d)). It bounds ln(det V_{t+1} / det V_1) / d.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def truncation_threshold(
                 T^((1-eps)/(2(1+eps)))
 
     (Xue et al. 2023). Appendix A.2 prints u ln(4T/delta) and d kappa where Algorithm 1 divides;
-    only the form of Algorithm 1 turns the appendix's own bound into the next one.
+    only the form of Algorithm 1 completes the proof of the appendix.
 
     Parameters
     ----------

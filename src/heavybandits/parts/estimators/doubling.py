@@ -296,8 +296,8 @@ class GrowingHuber(NamedTuple):
         N += (u psi / tau)^2;  if N > min(limit, 4 (k + 1)): tau = growth tau, N = 0, k = k + 1
 
     The first growths need less evidence, because one small residual may have set the first tau.
-    With the identity link, rewards times a power of two leave all choices unchanged, and theta is
-    multiplied bit for bit. Use this estimator with `NoFilter` and `GrowingRadius`.
+    With the identity link, multiplying all rewards by a power of two changes no choice and
+    multiplies theta exactly. Use this estimator with `NoFilter` and `GrowingRadius`.
 
     Parameters
     ----------

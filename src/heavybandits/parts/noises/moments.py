@@ -127,7 +127,7 @@ def stable_moment(alpha: float, angle: float, order: float, shift: float) -> flo
 
 
 def known(noise: Noise) -> KnownNoise:
-    """Return a noise that has moments: the noise itself, or a substitute that computed them.
+    """Return the noise itself if it has moments, or a substitute that computes them.
 
     The attribute `how` of the substitute names the method: quadrature of `log_density` if the noise
     has it, else draws. A substitute that draws warns, because its moments are right to two or three

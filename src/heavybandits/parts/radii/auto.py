@@ -16,13 +16,15 @@ from ..estimators.auto import (
 
 
 class ScaleFreeRadius(NamedTuple):
-    """a s + b max{sqrt(lambda) ||slopes|| / sqrt(k), s}, for the norms of `ScaleFreeHuber`.
+    """Use the radius of `auto`, for the norms of `ScaleFreeHuber`.
+
+    r = a s + b max{sqrt(lambda) ||slopes|| / sqrt(k), s}
 
     s is the noise scale, k = d - lambda tr V^-1 the number of learned directions, and ||slopes|| /
     sqrt(k) the size of an effect, which an unknown effect may have too. The width of an arm is the
-    radius times w sqrt(3 + ln(1 + n w^2 / k)), w = ||z||_{V^-1}: an arm of which little is known
-    gains with ln n, so that no choice is final. Before the first reward that is informative about
-    the scale there is no bound.
+    radius times w sqrt(3 + ln(1 + n w^2 / k)), w = ||z||_{V^-1}: the width of a little known
+    arm grows with ln n, so that the policy never stops exploring. Before the
+    first reward that is informative about the scale there is no bound.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from ..estimators.online_to_confidence import OnlineToConfidenceEstimate, gradie
 
 
 class GradientSum(NamedTuple):
-    """Use the radius sqrt(c G), G = sum g^2 ||x||^2_{V^-1}: that of GLOC in published experiments.
+    """Use GLOC's radius in published experiments: sqrt(c G) with G = sum g^2 ||x||^2_{V^-1}.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class GradientSum(NamedTuple):
 
 
 class Constant(NamedTuple):
-    """Use the same radius sqrt(gamma) after every update: CRTM's, by Theorem 1 or tuned.
+    """Use the same radius sqrt(gamma) after every update, as CRTM does.
 
     Parameters
     ----------

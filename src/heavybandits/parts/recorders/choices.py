@@ -10,8 +10,8 @@ from ...core.protocols import Policy
 class Choices(NamedTuple):
     """Record the arm and the reward of the play of each checkpoint.
 
-    Columns: `arm`, the number of the arm, the first one of several with the same features, and -1
-    for a continuous set; `reward`, as the policy sees it. With `checkpoints=range(1, T + 1)` every
+    Columns: `arm`, the number of the arm (the first of several arms with the same features, -1 for
+    a continuous set), and `reward`, as the policy sees it. With `checkpoints=range(1, T + 1)` every
     play has a row.
 
     Examples

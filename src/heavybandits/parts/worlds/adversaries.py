@@ -76,7 +76,7 @@ class Spikes(NamedTuple):
     budget : float
         Largest sum of |changes|, in the unit of the reward.
     size : float
-        What is added, of either sign.
+        Number to add, with either sign.
     share : float, default 0.01
         Probability that a play is attacked.
 
