@@ -3,6 +3,8 @@
 import json
 import tempfile
 import threading
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from .options import Number, with_default
 
 PORT = Number(1, 65_535)
 COUNT = Number(0, 64)
+COLUMNS = ("context", "action", "reward", "action_features")  # options that describe a log
 
 
 @click.command("serve", short_help="Serve decisions over HTTP.")
@@ -23,8 +26,8 @@ COUNT = Number(0, 64)
 @click.option("--reward", help="Column of the reward (with --csv).")
 @click.option("--action-features", help="Columns that describe the action (with --csv).")
 @click.option("--demo", is_flag=True, help="Serve a shop with simulated visitors.")
-@with_default("--port", 8000, "Port of the API (with --csv and --demo).", type=PORT)
-@with_default("--admin-port", 8001, "Port of the live page (with --csv and --demo).", type=PORT)
+@click.option("--port", help="Port of the API. Default: that of CONFIG, or 8000.", type=PORT)
+@click.option("--admin-port", help="Port of the page. Default: that of CONFIG, or 8001.", type=PORT)
 @click.option("--check", is_flag=True, help="Validate CONFIG, compile what it needs, and end.")
 @with_default("--front-ends", 0, "Processes for HTTP before the one with the agents.", type=COUNT)
 @click.option("--new-token", metavar="SCOPES", help="Print a new token with these scopes.")
@@ -45,21 +48,41 @@ def serve(config: Path | None, new_token: str | None, **given: Any) -> None:
         return print_token(new_token)
     if (config is not None) + (given["csv_file"] is not None) + given["demo"] != 1:
         raise InvalidInputError("serve needs a TOML file, or --csv, or --demo: one of them")
-    from ..serving.config import read_config
-    from ..serving.server import run
-    from ..serving.supervisor import supervise
-
+    for name in COLUMNS:
+        if given[name] is not None and given["csv_file"] is None:
+            raise InvalidInputError(f"--{name.replace('_', '-')} needs --csv")
+    if given["check"] and config is None:
+        raise InvalidInputError("--check needs a TOML file")
     if given["demo"]:
         return run_demo(given)
     if given["csv_file"] is not None:
         return run_csv(given)
     assert config is not None
-    made, count = read_config(config), given["front_ends"]
+    made = read_ports(config, given)
     if given["check"]:
         return check_config(made)
-    if count:
-        return supervise(lambda: read_config(config), count, lambda: announce(made))
-    run(made, lambda: announce(made))
+    run(lambda: read_ports(config, given), given["front_ends"], lambda: announce(made))
+
+
+def read_ports(path: Path, given: dict[str, Any]) -> Any:
+    """Return the configuration in a file, with the ports of the command line."""
+    from ..serving.config import read_config
+
+    return replace(read_config(path), **ports_of(given))
+
+
+def ports_of(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the ports that the command line names."""
+    return {name: given[name] for name in ("port", "admin_port") if given[name] is not None}
+
+
+def run(read: Callable[[], Any], front_ends: int, ready: Callable[[], None]) -> None:
+    """Serve in one process, or with front ends, until SIGTERM."""
+    from ..serving import server, supervisor
+
+    if front_ends:
+        return supervisor.supervise(read, front_ends, ready)
+    server.run(read(), ready)
 
 
 def print_token(scopes: str) -> None:
@@ -94,11 +117,10 @@ def announce(config: Any, example: dict[str, Any] | None = None) -> None:
 def run_demo(given: dict[str, Any]) -> None:
     """Serve the demonstration until it is stopped."""
     from ..serving import demo
-    from ..serving.server import run
 
     stop = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
-        config = demo.demo_config(Path(folder), given["port"], given["admin_port"])
+        config = demo.demo_config(Path(folder), **ports_of(given))
         url = f"http://{config.host}:{config.port}"
         example = {"context": {"city": "Oslo"}, "actions": demo.PRODUCTS}
 
@@ -107,7 +129,7 @@ def run_demo(given: dict[str, Any]) -> None:
             threading.Thread(target=demo.send_visitors, args=(url, stop), daemon=True).start()
 
         try:
-            run(config, start)
+            run(lambda: config, given["front_ends"], start)
         finally:
             stop.set()
 
@@ -115,7 +137,6 @@ def run_demo(given: dict[str, Any]) -> None:
 def run_csv(given: dict[str, Any]) -> None:
     """Fit an agent to a log, and serve it."""
     from ..serving.log_service import fit_log
-    from ..serving.server import run
 
     for name in ("context", "action", "reward"):
         if given[name] is None:
@@ -126,8 +147,8 @@ def run_csv(given: dict[str, Any]) -> None:
         action=given["action"],
         reward=given["reward"],
         action_features=given["action_features"].split(",") if given["action_features"] else (),
-        port=given["port"],
-        admin_port=given["admin_port"],
+        **ports_of(given),
     )
     click.echo(fitted.diagnosis)
-    run(fitted.config, lambda: announce(fitted.config, fitted.example))
+    config = fitted.config
+    run(lambda: config, given["front_ends"], lambda: announce(config, fitted.example))

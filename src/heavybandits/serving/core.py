@@ -1,12 +1,14 @@
 """The agents of a service, and how operations reach them."""
 
 import asyncio
+import tempfile
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from .._utils.errors import InvalidInputError
 from .config import ServiceConfig
 from .gate import Reply
 from .prepared import Preparer
@@ -20,6 +22,17 @@ SECRET = "service.secret"
 MOST_SLOW = 16  # operations that run next to the writers
 
 
+def make_folder(folder: Path) -> None:
+    """Make the folder of a service, or raise InvalidInputError if it cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise InvalidInputError(
+            f"[service] folder {folder} must be a folder that this user may write: {error.strerror}"
+        ) from error
+
+
 class Agents:
     """The agents of this process.
 
@@ -31,7 +44,7 @@ class Agents:
 
     def __init__(self, config: ServiceConfig) -> None:
         folder = Path(config.folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         signer = Signer(load_secret(folder / SECRET))
         self.served: dict[str, ServedAgent] = {}
         try:

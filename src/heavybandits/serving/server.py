@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import uvicorn
 
+from .._utils.errors import InvalidInputError
 from .app import AdminApplication
 from .config import LOOPBACK, ServiceConfig
 from .core import Agents
@@ -68,7 +69,14 @@ def bind(host: str, port: int, *, shared: bool = False) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-    made.bind((host, port))
+    try:
+        made.bind((host, port))
+    except OSError as error:
+        made.close()
+        raise InvalidInputError(
+            f"port {port} of {host} cannot be used: {error.strerror}. Stop the other program, or "
+            "choose another port"
+        ) from error
     return made
 
 

@@ -20,17 +20,18 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
+from .._utils.errors import InvalidInputError
 from .config import ServiceConfig
 from .logs import set_up_logs
 from .server import STOP_SECONDS, bind
-from .worker import GO, READY, STANDING_BY, Orders
+from .worker import CANNOT_OPEN, GO, READY, STANDING_BY, Orders
 
 LOGGER = logging.getLogger("heavybandits.serving")
 SHORT_LIFE = 5.0  # seconds: a process that ends earlier is replaced after a pause
 LONGEST_PAUSE = 5.0
 POLL_SECONDS = 0.02  # between two looks at a process
 BACKLOG = 2048  # connections that wait to be accepted
-START_SECONDS = 120.0  # in which a process must be ready
+START_SECONDS = 600.0  # in which a process must be ready: it may have to compile
 
 
 class Worker:
@@ -139,6 +140,8 @@ def supervise(
     with tempfile.TemporaryDirectory(prefix="heavybandits-") as folder:
         supervisor = Supervisor(read, front_ends, Path(folder) / "core")
         asyncio.run(supervisor.run(ready))
+    if supervisor.failed:
+        raise InvalidInputError("the service did not start: the line above says why")
 
 
 class Supervisor:
@@ -156,7 +159,7 @@ class Supervisor:
 
     def __init__(self, read: Callable[[], ServiceConfig], front_ends: int, link: Path) -> None:
         self._read, self._config, self._path = read, read(), str(link)
-        config = self._config
+        config, self.failed = self._config, False
         self._link = socket.socket(socket.AF_UNIX)
         self._link.bind(self._path)
         self._admin = bind(config.admin_host, config.admin_port)
@@ -177,7 +180,8 @@ class Supervisor:
             for number, api in enumerate(self._apis)
         ]
         tasks = [asyncio.create_task(one.keep()) for one in (core, *fronts)]
-        tasks.append(asyncio.create_task(self._restart(restart, core, fronts, ready)))
+        tasks.append(asyncio.create_task(self._begin(stop, core, fronts, ready)))
+        tasks.append(asyncio.create_task(self._restart(restart, core, fronts)))
         await stop.wait()
         await asyncio.gather(*(one.stop() for one in fronts))
         await core.stop()
@@ -193,17 +197,26 @@ class Supervisor:
         orders = Orders("front end", self._config, api.fileno(), -1, self._path)
         return Worker(orders, (api,))
 
-    async def _restart(
+    async def _begin(
         self,
-        restart: asyncio.Event,
+        stop: asyncio.Event,
         core: Slot,
         fronts: list[Slot],
         ready: Callable[[], None] | None,
     ) -> None:
-        """Wait until the service is ready; then replace all processes whenever it is asked for."""
-        up = [await one.worker.expect(READY) for one in (core, *fronts)]
+        """Wait until the service is ready; stop it if its first core cannot open the agents."""
+        first = core.worker
+        if not await first.expect(READY):
+            self.failed = await first.ended() == CANNOT_OPEN
+            if self.failed:
+                stop.set()
+            return
+        up = [await one.worker.expect(READY) for one in fronts]
         if all(up) and ready is not None:
             ready()
+
+    async def _restart(self, restart: asyncio.Event, core: Slot, fronts: list[Slot]) -> None:
+        """Replace all processes whenever it is asked for."""
         while True:
             await restart.wait()
             restart.clear()

@@ -64,7 +64,13 @@ def load_secret(path: Path) -> bytes:
             pass
         finally:
             temporary.unlink()
-    return bytes.fromhex(path.read_text().strip())
+    try:
+        return bytes.fromhex(path.read_text().strip())
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{path} must be the secret that the service has written: restore it from a backup, or "
+            "remove it, and then tickets issued so far are not accepted any more"
+        ) from error
 
 
 class Token(NamedTuple):

@@ -5,6 +5,7 @@ the supervisor is gone, and the process stops as if it had asked for that.
 """
 
 import asyncio
+import logging
 import pickle
 import signal
 import socket
@@ -13,6 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .._utils.errors import InvalidInputError, LedgerError
 from ..features import Encoder
 from .config import AgentConfig, ServiceConfig
 from .construction import encoder_of, open_agent, policy_of
@@ -25,7 +27,9 @@ from .prepared import Preparer
 from .server import STOP_SECONDS, SWITCH_SECONDS, loop_factory, start_admin, warm
 from .tokens import Guard, Signer, load_secret
 
+LOGGER = logging.getLogger("heavybandits.serving")
 STANDING_BY, READY, GO = b"s", b"r", b"g"
+CANNOT_OPEN = 2  # exit status of a core whose agents or ledgers cannot be opened
 
 
 class Orders(NamedTuple):
@@ -45,10 +49,14 @@ def main() -> None:
         orders: Orders = pickle.load(file)
     set_up_logs()
     sys.setswitchinterval(SWITCH_SECONDS)
-    if orders.role == "front end":
-        work: Any = run_front_end(orders, control)
-    else:
-        work = run_core(orders, open_agents(orders, control), control)
+    try:
+        if orders.role == "front end":
+            work: Any = run_front_end(orders, control)
+        else:
+            work = run_core(orders, open_agents(orders, control), control)
+    except (InvalidInputError, LedgerError) as error:
+        LOGGER.error(str(error))
+        sys.exit(CANNOT_OPEN)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         runner.run(work)
 
