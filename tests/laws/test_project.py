@@ -1,10 +1,13 @@
 """What the project promises of itself: one version, a whole archive, nothing installed unasked."""
 
+import re
 import shutil
 import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 import heavybandits as hb
 from paths import ROOT
@@ -31,6 +34,20 @@ def test_every_page_of_the_project_is_in_its_archive():
     pages = {path.name for kind in ("*.md", "*.cff", "Makefile") for path in ROOT.glob(kind)}
     assert pages - {"README.md"} <= included
     assert all((ROOT / name).exists() for name in included)
+
+
+# ---- the pages in a clone
+
+# A link with a scheme or to an anchor of its own page is left to `docs/making/check_site.py`.
+LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
+
+
+@pytest.mark.parametrize("page", [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")], ids=str)
+def test_every_link_of_a_page_leads_to_a_file_of_the_repository(page):
+    ignored = {"gallery.md", "command_line.md"}  # made with the site
+    text = re.sub(r"^ *```.*?^ *```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    links = [link for link in LINK.findall(text) if Path(link).name not in ignored]
+    assert [link for link in links if not (page.parent / link).exists() or "api/" in link] == []
 
 
 # ---- make browser

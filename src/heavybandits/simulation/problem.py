@@ -1,6 +1,7 @@
 """Problems: arms, link, noise and the true parameter."""
 
 import math
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,8 @@ class Problem(NamedTuple):
 def check_problem(problem: Any) -> Problem:
     """Return the problem with its parts cast and theta* filled in."""
     if not isinstance(problem, Problem):
-        raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}")
+        several = "; `sweep` runs several problems" if isinstance(problem, Mapping | list) else ""
+        raise InvalidInputError(f"problem must be a Problem, got {type(problem).__name__}{several}")
     arms = check_part("arms", problem.arms, ArmSet)
     if isinstance(arms, Rows):
         raise InvalidInputError(
