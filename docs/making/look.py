@@ -19,6 +19,11 @@ from browser import Browser, find_browser  # noqa: E402
 WIDTHS, DARK = (390, 1200), (False, True)
 MOST_SHIFT = 0.1  # cumulative layout shift, up to which web.dev calls a page good
 EXAMINE = (HERE / "look.js").read_text()
+# Pictures below the window load only when they are reached.
+LOAD_PICTURES = """Promise.all([...document.images].map((image) => {
+  image.loading = "eager";
+  return image.decode().catch(() => 0);
+})).then(() => 1)"""
 WATCH = """window.shift = 0;
 new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) window.shift += entry.value;
@@ -71,6 +76,7 @@ def look_at_all(site: Path, pictures: Path | None = None) -> Iterator[str]:
                 yield f"{name}, {width} px, {theme}: {problem}"
             if pictures is not None:
                 stem = name.with_suffix("").as_posix().replace("/", "_")
+                wait(browser, LOAD_PICTURES)
                 browser.picture(pictures / f"{stem}-{width}-{theme}.png")
 
 

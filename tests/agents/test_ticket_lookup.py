@@ -108,3 +108,8 @@ def test_a_decision_is_explained_by_its_key_or_event_id_after_a_restart(tmp_path
             assert np.array_equal(agent.explain(name).contributions, expected.contributions)
         with pytest.raises(hb.InvalidInputError):
             agent.explain("order-2")
+
+
+def test_a_ticket_shows_no_width_before_there_is_one():
+    agent = hb.Agent(hb.auto(dim=2))
+    assert ", width unknown" in repr(agent.select([[1.0, 0.0], [0.0, 1.0]]))

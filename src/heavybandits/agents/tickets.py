@@ -15,6 +15,7 @@ import numpy as np
 from .._utils.display import Card, write_html
 from .._utils.errors import ForeignTicketError, InvalidInputError
 from ..core.arrays import Floats
+from ..core.linalg import LARGEST
 
 POLICY = "policy"  # group of the decisions that the policy makes
 
@@ -250,7 +251,9 @@ class Ticket(NamedTuple):
 def _ticket_facts(ticket: Ticket) -> dict[str, str]:
     """Return what a person wants to know of a ticket, by name."""
     facts = {"arm": str(ticket.arm)} if ticket.action is None else {"action": ticket.action}
-    facts |= {"expected": f"{ticket.expected:.4g}", "width": f"{ticket.width:.4g}"}
+    # Before the first informative reward a region has no bound.
+    width = "unknown" if ticket.width >= LARGEST else f"{ticket.width:.4g}"
+    facts |= {"expected": f"{ticket.expected:.4g}", "width": width}
     if ticket.propensity is not None:
         facts["propensity"] = f"{ticket.propensity:.4g}"
     if ticket.plays_left > 1:

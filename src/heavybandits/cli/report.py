@@ -11,7 +11,9 @@ from .reproduce import EXPERIMENTS, conclude, report_options
 @click.command(epilog=EXPERIMENTS)
 @report_options
 def report(**options: Any) -> None:
-    """Write the report of `reproduce` again from stored results, without computing anything.
+    """Write the report again from stored results.
+
+    Nothing is computed: the results are those of `reproduce`.
 
     \b
     heavybandits report --quick
