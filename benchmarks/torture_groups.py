@@ -90,8 +90,10 @@ def _kill(process: Any, path: Path, dice: random.Random) -> list[list[str]]:
     """Let a child work, kill it, and return the lines that it wrote."""
     process.stdin.write(f"{path} 1\n")
     process.stdin.flush()
-    child = int(process.stdout.readline().split()[1])
-    lines: list[str] = []
+    lines = [process.stdout.readline()]
+    while not lines[-1].startswith("child"):  # it may have written before its parent
+        lines.append(process.stdout.readline())
+    child = int(lines.pop().split()[1])
     wanted = 0 if dice.random() < 0.1 else dice.randrange(1, 200)
     while len(lines) < wanted and lines[-1:] != ["gone\n"]:
         lines.append(process.stdout.readline())

@@ -425,7 +425,8 @@ class Agent:
                 group=group,
             )
             return self._group.run(ask)
-        event_id, group = check_event_id(event_id), check_group(group)
+        if event_id is not None or group is not POLICY:
+            event_id, group = check_event_id(event_id), check_group(group)
         request = decide.read_request(
             self._state.encoder,
             self._policy,
@@ -448,11 +449,10 @@ class Agent:
                 if known is not None:
                     decide.check_same(known, request)
                     return known
-            inputs = self._logged(request.inputs)
             if decide.excess(self._state, 1) > 0:  # reject the call before a ticket expires for it
                 self._expire_due()
                 decide.check_request(self._state, self._policy, request)
-                _check_inputs(inputs)
+                _check_inputs(self._logged(request.inputs))
             now, before = self._expire_due(room=1), None
             state = self._state
             decision = decide.repeated(state.tickets, request)

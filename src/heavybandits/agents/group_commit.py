@@ -86,15 +86,29 @@ class GroupCommit:
 
     def run(self, operation: Callable[[], T]) -> T:
         """Return what an operation returns, after it is on the disk."""
-        call = Call(operation)
         with self._queue:
-            self._calls.append(call)
             leads, self._led = not self._led, True
+            call = None if leads and self._size == 1 else self._wait_for_turn(operation)
+        if call is None:
+            return self._run_alone(operation)
         if not leads:
             call.turn.acquire()
         if not call.done:
             self._lead()
         return cast(T, call.answer())
+
+    def _wait_for_turn(self, operation: Callable[[], Any]) -> Call:
+        call = Call(operation)
+        self._calls.append(call)
+        return call
+
+    def _run_alone(self, operation: Callable[[], T]) -> T:
+        """Perform a call that, as the one before, has found no other: it needs no batch."""
+        self._leader = threading.get_ident()
+        try:
+            return operation()
+        finally:
+            self._hand_over([])
 
     def _lead(self) -> None:
         """Perform the first call, and all that have gathered; then let the next one lead."""
@@ -110,7 +124,7 @@ class GroupCommit:
             self._hand_over(group)
 
     def _perform(self, group: list[Call]) -> None:
-        """Perform the group; a caller who is alone, as before, needs no batch."""
+        """Perform the group; a caller who is alone, as the one before, needs no batch."""
         if self._size == 1 and not self._calls:
             group[0].perform()
             return
@@ -121,7 +135,7 @@ class GroupCommit:
                 group[-1].perform()
 
     def _hand_over(self, group: list[Call]) -> None:
-        self._size, self._leader = len(group), None
+        self._size, self._leader = max(len(group), 1), None
         with self._queue:
             following = self._calls[0] if self._calls else None
             self._led = following is not None

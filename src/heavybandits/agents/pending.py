@@ -134,10 +134,11 @@ class TicketTable:
         if number < self.issued:
             return  # done before an interrupt
         self.wait(number, decision, time, event_id)
-        if decision.plays_left > 0 and decision not in self.open:
+        if decision.plays_left == 0:
+            if self.open and decision in self.open:
+                self.open.remove(decision)
+        elif decision not in self.open:
             self.open.append(decision)
-        elif decision.plays_left == 0 and decision in self.open:
-            self.open.remove(decision)
         self.issued = number + 1
 
     def wait(

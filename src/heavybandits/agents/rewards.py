@@ -90,25 +90,21 @@ def plan_rewards(
     The plan is None if all of them are duplicates or late. `outcome_of` asks the ledger how a
     ticket was settled; None without a ledger.
     """
-    pending, receipts = state.tickets.pending, []
+    pending, learned = state.tickets.pending, state.tickets.counts["learned"]
     fresh: dict[int, Given] = {}
+    planned: list[Rewarded] = []
+    receipts: list[Receipt] = []
     for number, given in rewards:
         if number in pending and number not in fresh:
-            fresh[number] = given
+            fresh[number], lesson = given, learned + len(planned)
+            planned.append(Rewarded(number, now, given.reward, given.noise_scale, lesson))
             receipts.append(APPLIED)
         else:
             outcome = _outcome(state.tickets, number, fresh.get(number), outcome_of)
             same = outcome_of is not None and outcome == (Rewarded.kind, given)
             other = None if same else given
             receipts.append(_count_repeated(state.tickets, number, outcome, other))
-    if not fresh:
-        return None, receipts
-    learned = state.tickets.counts["learned"]
-    planned = [
-        Rewarded(n, now, y, scale, lesson)
-        for lesson, (n, (y, scale)) in enumerate(fresh.items(), learned)
-    ]
-    return make_plan(state, planned), receipts
+    return make_plan(state, planned) if planned else None, receipts
 
 
 def _outcome(
