@@ -1,4 +1,4 @@
-"""Which policies cope with which world: python benchmarks/worlds.py [--quick] prints a table.
+"""Which policies cope with which world: python benchmarks/worlds.py [--jobs 2] prints a table.
 
 One problem, 10 fixed arms in 5 dimensions with Student's t noise; one thing at a time is changed.
 The last row is a shop, whose visitors are not repeated: CRMM cannot play it. The radius scale of
@@ -6,6 +6,8 @@ each policy that has one is tuned where nothing changes (in the shop: in the sho
 """
 
 import argparse
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -16,8 +18,8 @@ from heavybandits.simulation.shop import largest_moment
 DIM, ARMS, HORIZON, REPETITIONS, SEED = 5, 10, 5_000, 40, 0
 NOISE = hb.noises.StudentT(3.0, 0.3)
 STILL = hb.Problem(hb.arms.Fixed(ARMS, DIM, -1.0), hb.links.Identity(), NOISE)
+SHOP = hb.worlds.shop(conversion=0.2)
 TUNED = ("CRTM", "CRMM", "CRHL", "CRAL", "LinUCB", "LinUCB, forgets")
-Table = dict[str, dict[str, str]]
 
 
 def worlds(horizon: int) -> dict[str, hb.Problem]:
@@ -81,45 +83,52 @@ def makers(problem: hb.Problem, horizon: int) -> dict[str, Any]:
     return {name: made[name] for name in made if not (shop and name == "CRMM")}
 
 
-def tuned(problem: hb.Problem, size: dict[str, Any]) -> dict[str, Any]:
-    """Return the policies for a problem, with the radius scale that is best there."""
+def tune(problem: hb.Problem, size: dict[str, Any]) -> dict[str, float]:
+    """Return the radius scales that are best in a problem."""
     made = makers(problem, size["horizon"])
     scaled = {name: made[name] for name in TUNED if name in made}
     found = hb.tune(scaled, problem, **size, tuning_repetitions=size["repetitions"], jobs=1)
-    best = {row["policy"]: row["constant"] for row in found.summary().to_dict("records")}
-    print({name: f"{best[name]:.3g}" for name in scaled}, flush=True)
-    return {name: made[name](best[name]) if name in scaled else made[name] for name in made}
+    rows: Any = found.summary()
+    return {row["policy"]: row["constant"] for row in rows.to_dict("records")}
 
 
-def row_of(result: hb.Result) -> dict[str, str]:
-    """Return regret ± its standard error; bold are the lowest and those that are tied with it."""
-    ends = {name: result.final(name) for name in result.policies}
-    best = min(ends, key=lambda name: ends[name].mean())
-    rows = result.compare(best, correction="holm").to_dict("records")
-    tied = {best, *(row["policy"] for row in rows if row["outcome"] == "undecided")}
+def play(name: str, scales: dict[str, float], size: dict[str, Any]) -> dict[str, str]:
+    """Return the cells of a row: regret ± its standard error; bold are the lowest, and those that
+    are tied with it."""
+    problem = (worlds(size["horizon"]) | {"a shop": SHOP})[name]
+    made = makers(problem, size["horizon"])
+    played = {n: made[n](scales[n]) if n in TUNED else made[n] for n in made}
+    result = hb.simulate(played, problem, **size, checkpoints=1, progress=False)
+    ends = {policy: result.final(policy) for policy in made}
+    best = min(ends, key=lambda policy: float(ends[policy].mean()))
+    rows: Any = result.compare(best, correction="holm")
+    tied = {row["policy"] for row in rows.to_dict("records") if row["outcome"] == "undecided"}
     shown = {
-        name: f"{e.mean():,.0f} ± {e.std(ddof=1) / np.sqrt(e.size):,.0f}"
-        for name, e in ends.items()
+        policy: f"{e.mean():,.0f} ± {e.std(ddof=1) / np.sqrt(e.size):,.0f}"
+        for policy, e in ends.items()
     }
-    return {name: f"**{text}**" if name in tied else text for name, text in shown.items()}
+    return {n: f"**{text}**" if n in {best, *tied} else text for n, text in shown.items()}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: tries the script itself")
-    quick = parser.parse_args().quick
-    size: dict[str, Any] = {"horizon": 60 if quick else HORIZON, "seed": SEED}
-    size["repetitions"] = 2 if quick else REPETITIONS
-    shop = hb.worlds.shop(conversion=0.2)
-    still, selling = tuned(STILL, size), tuned(shop, size)
-    print("| world |", " | ".join(still), "|")
-    print("|---|", "|".join("--:" for _ in still), "|")
-    for name, problem in (worlds(size["horizon"]) | {"a shop": shop}).items():
-        played = selling if problem is shop else still
-        found = row_of(hb.simulate(played, problem, **size, checkpoints=1, progress=False))
-        print(
-            f"| {name} |", " | ".join(found.get(policy, "-") for policy in still), "|", flush=True
-        )
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    given = parser.parse_args()
+    size: dict[str, Any] = {"horizon": 60 if given.quick else HORIZON, "seed": SEED}
+    size["repetitions"] = 2 if given.quick else REPETITIONS
+    names = [*worlds(size["horizon"]), "a shop"]
+    with ProcessPoolExecutor(given.jobs, mp_context=get_context("spawn")) as pool:
+        still, selling = pool.map(tune, (STILL, SHOP), (size, size))
+        scales = [selling if name == "a shop" else still for name in names]
+        policies = [*makers(STILL, size["horizon"])]
+        print(f"Radius scales: {still}; in the shop: {selling}\n")
+        print("| world |", " | ".join(policies), "|")
+        print("|---|", "|".join("--:" for _ in policies), "|", flush=True)
+        sizes = [size] * len(names)
+        for name, found in zip(names, pool.map(play, names, scales, sizes), strict=True):
+            cells = " | ".join(found.get(policy, "-") for policy in policies)
+            print(f"| {name} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

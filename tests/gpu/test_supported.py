@@ -52,9 +52,6 @@ def simulate(policy, arms=None, device="cuda"):
         ("tofu", "keeps its history"),
         ("menu", "one estimate per play"),
         ("crcm", "one estimate per play"),
-        ("cral", "DoublingHuber keeps a Cholesky factor"),
-        ("cral_tuned", "GrowingHuber keeps a Cholesky factor"),
-        ("auto", "ScaleFreeHuber writes to its region itself"),
         ("hurdle", "Hurdle has no cooperative form"),
         ("supbtc", "StagedElimination has no cooperative form"),
         ("btc", "PerArmUCB has no cooperative form"),
@@ -150,6 +147,12 @@ def test_a_lane_plays_alone_where_a_decision_lasts_long():
         assert (make_layout(policy, arms).lanes == 1) == alone
     trimmed = CRTM._replace(filter=hb.filters.TrimmedMean(plays=30, trim=0.1))
     assert make_layout(trimmed, arms).lanes == 1  # moves the rewards it has, every lane at once
+
+
+@pytest.mark.parametrize("name", ["auto", "cral", "cral_tuned"])
+def test_a_lane_plays_alone_what_has_no_cooperative_form(name):
+    assert name in CASES
+    assert make_layout(POLICIES[name], hb.arms.Fixed(5, 3)).lanes == 1
 
 
 def test_few_runs_are_played_by_many_lanes_each():

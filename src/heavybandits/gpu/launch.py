@@ -160,7 +160,7 @@ class Launch:
         """Return what `part.fallbacks_of` returns, for every state."""
         total, place = np.zeros(self.size, np.int64), 0
         for name, array, where in self.layout.leaves:
-            counts = name.endswith("_region_counts")
+            counts = name.endswith(("_region_counts", "_sizes_counts"))
             if counts and where == FAR:
                 total += fallbacks_of_many(self.tables[name].copy_to_host())
             elif counts:

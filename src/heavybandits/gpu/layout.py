@@ -1,6 +1,7 @@
 """How the runs of one kind are laid out on the device.
 
-A team of lanes plays a run, or, where a decision lasts many plays, a lane alone.
+A team of lanes plays a run, or a lane alone: where a decision lasts many plays, and where an
+estimator has no cooperative form.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,8 +11,10 @@ import numpy as np
 
 from .._utils.errors import InvalidInputError
 from ..core.arm_buffer import ArmBuffer
+from ..core.capabilities import keeps_factor
 from ..core.loop import make_episode
-from ..parts.estimators import NewtonEnsemble
+from ..core.part import classes_of
+from ..parts.estimators import Discounted, NewtonEnsemble, ScaleFreeHuber
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
 
@@ -31,6 +34,7 @@ FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there a
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
+WRITERS = frozenset({Discounted, ScaleFreeHuber})  # which write to their regions themselves
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
 
 # Of all that states hold, what the twins of this folder divide among the lanes.
@@ -196,6 +200,8 @@ def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bo
 def is_for_teams(policy: Any) -> bool:
     """Return True if a team can play a policy, if there is room; if not, a lane plays it alone."""
     if not isinstance(policy, UCB) or isinstance(policy.estimator, NewtonEnsemble):
+        return False
+    if keeps_factor(policy.estimator) or classes_of(policy) & WRITERS:
         return False
     return policy.plays <= ALONE or isinstance(policy.filter, MEDIANS)
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from .._utils.errors import DeviceError, InvalidInputError
-from ..core.capabilities import capacity_of, keeps_factor
+from ..core.capabilities import capacity_of
 from ..core.part import classes_of, is_part, separate_streams
 from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
-from ..parts.estimators import Discounted, NewtonEnsemble, RidgeEnsemble, ScaleFreeHuber
+from ..parts.estimators import NewtonEnsemble, RidgeEnsemble
 from ..parts.policies import UCB, Uniform
 from .batches import Job
 from .layout import ALONE, Layout
@@ -80,10 +80,6 @@ def _obstacle(policy: Any) -> str | None:
         return (
             f"{type(estimator).__name__} keeps one estimate per play, and has no cooperative form"
         )
-    if keeps_factor(estimator):
-        return f"{type(estimator).__name__} keeps a Cholesky factor: it has no cooperative form"
-    if classes_of(policy) & {Discounted, ScaleFreeHuber}:
-        return f"{type(estimator).__name__} writes to its region itself: it has no cooperative form"
     kinds = {str(array.dtype) for array in flatten(policy.init())}
     if not kinds <= {"float64", "int64"}:
         return f"its state has arrays of {', '.join(sorted(kinds))}, and may have float64 and int64"
