@@ -1,4 +1,8 @@
-"""Many short runs: the Python time of a run, and all cores against one."""
+"""Many short runs: the Python time of a run, and all cores against one.
+
+`python benchmarks/run.py --only batches` takes about a minute, on any number of cores: all cores
+make as many times the plays of one as there are cores.
+"""
 
 import time
 from pathlib import Path
@@ -10,7 +14,8 @@ from measuring import ARMS, DIM, GAMMA_SCALE, SEED, Outcome, Row, crtm, problem
 
 PART = "Many runs"
 FRESH, FIXED = hb.arms.PerRound(ARMS, DIM), hb.arms.Fixed(ARMS, DIM)
-PLAYS = 20_000_000  # of CRTM on all cores; those of CRMM are ten times as many
+PLAYS = 2_000_000  # of CRTM, on each core; those of CRMM are ten times as many
+MANY = 100  # runs; of fewer, the time of the call itself would count as theirs
 
 
 def measure(folder: Path, quick: bool) -> Outcome:
@@ -25,19 +30,20 @@ def measure(folder: Path, quick: bool) -> Outcome:
 def compare(name: str, policy: Any, arms: Any, horizon: int, plays: int, quick: bool) -> list[Row]:
     """Return the rows of a policy: Python time per run, and plays per second with all cores."""
     cores = available_cores()
-    runs = 2 * cores if quick else max(2 * cores, plays // horizon)
+    runs = 2 if quick else max(2, plays // horizon)
     take(policy, arms, horizon, 1, 1)  # compiles
-    turns = [[take(policy, arms, horizon, runs, jobs) for jobs in (1, cores)] for _ in range(3)]
+    sizes = ((runs, 1), (runs * cores, cores))
+    turns = [[take(policy, arms, horizon, *size) for size in sizes] for _ in range(3)]
     ones, alls = zip(*turns, strict=True)
     one, every = (min(each[0] for each in kind) for kind in (ones, alls))
-    python = min(each[1] for each in ones) * 1e6
-    where = f"{name}, T = {horizon:,}"
-    ratio = one / every / cores
-    rate = f"{runs * horizon / every / 1e6:.3g} M plays/s with {cores} jobs"
-    return [
-        Row(PART, f"{where}: plays/s with all cores over cores x one", ratio, "x", 0.85, note=rate),
-        Row(PART, f"{where}: Python per run, one job", python, "us", most=20.0),
-    ]
+    where, ratio = f"{name}, T = {horizon:,}", one / every
+    rate = f"{runs * cores * horizon / every / 1e6:.3g} M plays/s with {cores} jobs"
+    what = f"{where}: plays/s with all cores over cores x one"
+    rows = [Row(PART, what, ratio, "x", 0.85, note=rate)]
+    if runs >= MANY or quick:
+        python = min(each[1] for each in ones) * 1e6
+        rows.append(Row(PART, f"{where}: Python per run, one job", python, "us", most=20.0))
+    return rows
 
 
 def take(policy: Any, arms: Any, horizon: int, runs: int, jobs: int) -> tuple[float, float]:

@@ -106,6 +106,18 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
         for kind in (hb.arms.PerRound, hb.arms.Fixed):
             name = f"CRTM, {kind.__name__.lower()} arms"
             yield name, crtm(dim, plays), problem_of(kind, dim, arms), plays, 4_224
+    yield from alone(scale)
+
+
+def alone(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
+    """What is timed of the policies that one lane plays."""
+    linear = check_problem(fixed_problem()._replace(link=hb.links.Identity()))
+    yield "auto, fixed arms", hb.auto(dim=DIM), linear, 20_000 // scale, 16_896
+    yield "CRAL, fixed arms", hb.cral(dim=DIM), linear, 20_000 // scale, 16_896
+
+
+def fixed_problem() -> Problem:
+    return problem_of(hb.arms.Fixed)
 
 
 def precompile(work: list[tuple[Any, Problem, int]]) -> None:
@@ -119,14 +131,17 @@ def precompile(work: list[tuple[Any, Problem, int]]) -> None:
     compile_all(kernels)
 
 
-def speeds(quick: bool) -> list[dict[str, Any]]:
-    """CRTM and CRMM at the sizes of the paper, and CRTM as d and K grow, next to all CPU cores.
+def speeds(quick: bool, only_alone: bool) -> list[dict[str, Any]]:
+    """CRTM and CRMM at the sizes of the paper, CRTM as d and K grow, and what one lane plays,
+    next to all CPU cores.
 
     The kernels of the latter are compiled side by side first.
     """
-    rows = []
-    precompile([(policy, problem, runs) for _, policy, problem, _, runs in workload(1)][3:])
-    for what, policy, problem, horizon, runs in workload(10 if quick else 1):
+    rows, work, first = [], workload, 3
+    if only_alone:
+        work, first = alone, 0
+    precompile([(policy, problem, runs) for _, policy, problem, _, runs in work(1)][first:])
+    for what, policy, problem, horizon, runs in work(10 if quick else 1):
         gpu = timed(policy, problem, horizon, runs, "cuda")
         cpu = timed(policy, problem, horizon, 4 * (os.cpu_count() or 1), "cpu")
         row = {"what": what, "d": problem.arms.dim, "K": problem.arms.size}
@@ -153,10 +168,10 @@ def figure1() -> list[dict[str, Any]]:
     return rows
 
 
-def comparisons() -> list[dict[str, Any]]:
+def comparisons(names: list[str]) -> list[dict[str, Any]]:
     """Every case, each in a process of its own: most of the time goes into compiling."""
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        rows = [row for pair in pool.map(compare_case, cases()) for row in pair]
+        rows = [row for pair in pool.map(compare_case, names) for row in pair]
     for row in rows:
         print(json.dumps(row), flush=True)
     return rows
@@ -209,6 +224,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the plays for speed")
     parser.add_argument("--only", choices=PARTS)
+    parser.add_argument(
+        "--alone", action="store_true", help="only auto and CRAL, which one lane plays"
+    )
     parser.add_argument("--commit", help="of the sources, where they are no clone")
     parser.add_argument("--out", type=Path, default=HERE / "gpu")
     given = parser.parse_args()
@@ -217,7 +235,12 @@ def main() -> int:
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    parts = (comparisons, lambda: speeds(given.quick), figure1)
+    names = ["auto", "cral", "cral_tuned"] if given.alone else [*cases()]
+    parts = (
+        lambda: comparisons(names),
+        lambda: speeds(given.quick, given.alone),
+        lambda: [] if given.alone else figure1(),
+    )
     report: dict[str, Any] = {"machine": machine(given.commit)}
     for title, make in zip(PARTS, parts, strict=True):
         report[title] = make() if given.only in (None, title) else []

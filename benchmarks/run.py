@@ -21,12 +21,14 @@ import peers  # noqa: E402
 import report  # noqa: E402
 import table2  # noqa: E402
 import whole_job  # noqa: E402
+import world_speed  # noqa: E402
 import yardsticks  # noqa: E402
 from measuring import Outcome, Row, say  # noqa: E402
 
 PARTS = {
     "yardsticks": yardsticks,
     "batches": batches,
+    "world_speed": world_speed,
     "agent": agent,
     "encoding": encoding,
     "peers": peers,

@@ -1,0 +1,54 @@
+"""Each world beside the same problem without it: CPU time per play."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import heavybandits as hb
+from heavybandits.simulation.player import run_once
+from heavybandits.simulation.problem import check_problem
+from measuring import ARMS, DIM, SEED, Outcome, Row, best_of, crtm
+
+PART = "Worlds"
+NOISE = hb.noises.StudentT(3.0)
+PLAYS, REPEATS = 200_000, 7
+WORLDS: dict[str, dict[str, Any]] = {
+    "flip": {"drift": hb.worlds.Flip(PLAYS // 2)},
+    "jumps": {"drift": hb.worlds.Jumps(1000)},
+    "random walk": {"drift": hb.worlds.RandomWalk(0.01)},
+    "cycle": {"drift": hb.worlds.Cycle(1000)},
+    "constant delay": {"delay": hb.worlds.ConstantDelay(100)},
+    "geometric delay": {"delay": hb.worlds.GeometricDelay(100.0)},
+    "Pareto delay": {"delay": hb.worlds.ParetoDelay(1.5, 100.0)},
+    "lost rewards": {"delay": hb.worlds.LostRewards(0.3)},
+    "flipped means": {"adversary": hb.worlds.FlipMeans(1e9)},
+    "hidden best": {"adversary": hb.worlds.HideBest(1e9)},
+    "spikes": {"adversary": hb.worlds.Spikes(1e9, 5.0)},
+    "heteroskedastic": {"noise": hb.worlds.Heteroskedastic(NOISE)},
+    "multiplicative": {"noise": hb.worlds.Multiplicative(NOISE)},
+    "zero-inflated": {"noise": hb.worlds.ZeroInflated(NOISE)},
+}
+
+
+def measure(folder: Path, quick: bool) -> Outcome:
+    """Return a row per world, and one for the shop beside fresh arms."""
+    plays, repeats = (1000, 1) if quick else (PLAYS, REPEATS)
+    names = ["jumps", "constant delay"] if quick else list(WORLDS)
+    still = hb.Problem(hb.arms.PerRound(ARMS, DIM), hb.links.Logistic(), NOISE)
+    problems = {"still": still} | {name: still._replace(**WORLDS[name]) for name in names}
+    problems["the shop"] = hb.worlds.shop(ARMS)
+    times = best_of(repeats, {name: taker(each, plays) for name, each in problems.items()})
+    least = times.pop("still")
+    rows = [
+        Row(PART, f"CRTM, fresh arms, {name}: time over that without", time / least, "x", most=1.3)
+        for name, time in times.items()
+    ]
+    return Outcome([Row(PART, "CRTM, fresh arms, nothing changes", least, "us"), *rows], [])
+
+
+def taker(problem: hb.Problem, plays: int) -> Any:
+    """Return a function that plays a run and returns CPU microseconds per play."""
+    checked, policy, last = check_problem(problem), crtm(PLAYS), np.array([plays], np.int64)
+    run_once(policy, checked, 1, np.array([1], np.int64), SEED, 0)  # compiles
+    return lambda: run_once(policy, checked, plays, last, SEED, 0)[1] / plays * 1e6
