@@ -1,4 +1,4 @@
-"""Each world beside the same problem without it: CPU time per play."""
+"""Each world next to the same problem without it: CPU time per play."""
 
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ WORLDS: dict[str, dict[str, Any]] = {
 
 
 def measure(folder: Path, quick: bool) -> Outcome:
-    """Return a row per world, and one for the shop beside fresh arms."""
+    """Return a row per world, and one for the shop next to fresh arms."""
     plays, repeats = (1000, 1) if quick else (PLAYS, REPEATS)
     names = ["jumps", "constant delay"] if quick else list(WORLDS)
     still = hb.Problem(hb.arms.PerRound(ARMS, DIM), hb.links.Logistic(), NOISE)

@@ -50,9 +50,6 @@ _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
 # Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.
 _SELDOM = r"15invert_together|noises[^(]*4drawB"
 _SELDOM_ALONE = rf"{_SELDOM}|12project_ball|6repair|10bring_back|10renew_gaps|6medoid"
-_SELDOM_ALONE += "|9fit_again|11start_again|14update_penalty|19update_size_penalty|10spread_out"
-_SELDOM_ALONE += "|15notice_features|9find_edge|13find_residual|10learn_size|8discount"
-_SELDOM_ALONE += "|13invert_factor|14invert_pivoted|15correct_inverse|12invert_again"
 _DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
 
 
