@@ -140,12 +140,12 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
     share, made = f"share of {len(ours)} runs", []
     reported = len(with_interval(ours))
     if reported:
-        claim = f"{OURS}: the interval holds in {PROMISE:.0%}"
+        claim = f"{OURS}: the interval contains the truth in {PROMISE:.0%}"
         measure = f"share of {reported} runs with an interval"
         made.append(judge(claim, reading, measure, holds(ours), PROMISE))
     if law in NO_VARIANCE:
         bounded = holds(select(rows, method=BOUNDED))
-        claim = f"with a known moment the interval holds in {PROMISE:.0%}"
+        claim = f"with a known moment the interval contains the truth in {PROMISE:.0%}"
         made.append(judge(claim, reading, share, bounded, PROMISE))
     limits = {"t1.5": (clipped, 0.25)} | dict.fromkeys(LIGHT, (ours, 1.1))
     if law in limits:
@@ -153,6 +153,6 @@ def verdicts_of(law: str, reading: str, rows: Sequence[Row]) -> list[Verdict]:
         claim = f"{mine[0]['method']}: error at most {most:g} times that of plain IPS"
         ratio = error_ratio(mine, plain)
         made.append(judge(claim, reading, "ratio of the errors", ratio, 0.0, most))
-    claim = f"plain IPS: the interval holds in {PROMISE:.0%}"
+    claim = f"plain IPS: the interval contains the truth in {PROMISE:.0%}"
     made.append(judge(claim, reading, share, holds(plain), PROMISE, note="the usual method"))
     return made
