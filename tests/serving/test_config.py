@@ -41,6 +41,7 @@ MISTAKES = {  # what is replaced, by what, and the start of the message
     ("parameters = {radius = 1.0}", 'policy = "linucb"'): "must be TOML",
     ("radius", "radus"): r"\[agents.shop\] linucb has no hyperparameter 'radus'",
     ("{radius = 1.0}", "3"): r"\[agents.shop.parameters\] must be a table",
+    ('"linucb"', '"crtm"'): "crtm has no hyperparameter 'radius'",
     (LEDGER, 'mode = "onlin"'): r"\[agents.shop\] mode must be one of .* 'online'",
     (LEDGER, 'holdout = "0.1"'): r"\[agents.shop\] holdout must be a finite number",
     (LEDGER, "holdout = 1.0"): r"\[agents.shop\] holdout must be in \[0, 1\)",
@@ -78,6 +79,12 @@ def test_a_mistake_is_named_with_its_place(tmp_path, change, message):
 @pytest.mark.parametrize("text", ["", "agents = 3", "[agents]\nshop = 3", "[[agents]]\na = 1"])
 def test_a_file_without_an_agent_is_rejected(tmp_path, text):
     with pytest.raises(hb.InvalidInputError, match="agent"):
+        read(tmp_path, text)
+
+
+def test_hyperparameters_that_are_missing_are_named(tmp_path):
+    text = TEXT.replace("linucb", "crtm").replace("radius = 1.0", "raw_moment = 1.0")
+    with pytest.raises(hb.InvalidInputError, match="needs the hyperparameters horizon, raw_moment"):
         read(tmp_path, text)
 
 

@@ -132,6 +132,12 @@ def test_a_frozen_policy_decides_from_its_mark(served):
         served.set_mode(schemas.SetMode("frozen", mark="nothing"))
 
 
+def test_a_baseline_that_is_no_action_is_rejected(served):
+    with pytest.raises(hb.InvalidInputError, match='baseline must be "first" or one of'):
+        served.set_mode(schemas.SetMode(baseline="cake"))
+    assert served.settings.baseline == "first"
+
+
 def test_holdout_and_canary_are_shares_of_units(served):
     served.set_mode(schemas.SetMode(holdout=0.2, baseline="tea"))
     served.start_rollout(schemas.StartRollout("linucb", {"radius": 3.0}, 0.3, 0.3))

@@ -3,6 +3,7 @@
 import importlib
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,13 @@ def make_policy(
         if key not in row.parameters or key == "dim":
             hint = did_you_mean(key, row.parameters)
             raise InvalidInputError(f"{name} has no hyperparameter {key!r}{hint}")
+    known = signature(row.function).parameters.values()
+    needed = [one.name for one in known if one.default is Parameter.empty and one.name != "dim"]
+    if not set(needed) <= set(parameters):
+        raise InvalidInputError(
+            f"{name} needs the hyperparameters {', '.join(needed)}, got "
+            f"{', '.join(parameters) or 'none'}"
+        )
     try:
         policy: Policy = row.function(dim=dim, **parameters)
     except TypeError as error:
@@ -78,17 +86,22 @@ def encoder_of(config: AgentConfig, folder: Path) -> Encoder:
     where = f"[agents.{config.name}.encoder]"
     given = dict(config.encoder)
     _check_encoder(where, given)
-    names = given.get("actions", [])
-    if names and config.baseline not in ("first", *names):
-        raise InvalidInputError(
-            f'{config.where} baseline must be "first" or one of the actions, '
-            f"got {config.baseline!r}{did_you_mean(config.baseline, names)}"
-        )
+    check_baseline(f"{config.where} baseline", config, config.baseline)
     try:
         return _make_encoder(where, given, folder)
     except InvalidInputError as error:
         text = str(error)
         raise InvalidInputError(text if where in text else f"{where} {text}") from error
+
+
+def check_baseline(label: str, config: AgentConfig, baseline: str) -> None:
+    """Raise InvalidInputError if the actions are listed and the baseline is none of them."""
+    names = config.encoder.get("actions", [])
+    if names and baseline not in ("first", *names):
+        raise InvalidInputError(
+            f'{label} must be "first" or one of the actions, '
+            f"got {baseline!r}{did_you_mean(baseline, names)}"
+        )
 
 
 def _check_encoder(where: str, given: Mapping[str, Any]) -> None:

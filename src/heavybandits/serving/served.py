@@ -23,7 +23,7 @@ from ..agents.tickets import POLICY, Decision, Ticket
 from ..core.protocols import Policy
 from . import history, promotion, schemas
 from .config import AgentConfig, Limits
-from .construction import encoder_of, make_policy, open_agent, policy_of
+from .construction import check_baseline, encoder_of, make_policy, open_agent, policy_of
 from .gate import Reply
 from .ledgers import find_ledger
 from .marks import FrozenPolicy, pack_learned, write_mark
@@ -331,6 +331,8 @@ class ServedAgent:
     def set_mode(self, request: schemas.SetMode) -> schemas.Settings:
         """Set mode, hold-out share and baseline; "frozen" decides from a mark, or from now on."""
         frozen = None
+        if request.baseline is not UNSET:
+            check_baseline("baseline", self.config, str(request.baseline))
         if request.mode == "frozen":
             name = "frozen" if request.mark is UNSET else self._mark_file(str(request.mark))
             frozen = self._freeze(name)
