@@ -202,3 +202,15 @@ def test_a_stop_answers_what_is_on_its_way_and_what_comes_on_open_connections():
             await connect()
 
     serve(gate, work)
+
+
+def test_a_client_that_still_sends_reads_why_it_is_rejected():
+    async def work(connect, _):
+        reader, writer = await connect()
+        writer.write(b"POST /x HTTP/1.1\r\nHost: a\r\nContent-Length: 40000000\r\n\r\n")
+        for _ in range(40):  # more than the buffers of the sockets take
+            writer.write(b"x" * 1_000_000)
+            await writer.drain()
+        assert (await reader.read()).startswith(b"HTTP/1.1 413")
+
+    serve(SlowGate(), work, body=1000)

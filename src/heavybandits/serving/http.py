@@ -21,6 +21,7 @@ MOST_HEAD = 1 << 16  # bytes of a request line and its headers
 MOST_PIPELINED = 32  # requests of one connection that wait for an earlier one
 IDLE_SECONDS = 75.0  # of a connection without a request
 IDLE_AT_STOP = 0.5  # seconds that an idle connection stays open when the service stops
+LINGER_SECONDS = 2.0  # in which a client may read why it was rejected
 SWEEP_SECONDS = 0.25  # between two looks at what is too slow
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -39,7 +40,7 @@ class Connection(asyncio.Protocol):
         self._waiting: deque[HttpRequest] = deque()
         self._active: HttpRequest | None = None  # being answered
         self._last = False  # no further request is read
-        self._paused = False
+        self._paused = self._lingering = False
         self.since = time.monotonic()  # when it fell idle, or the request began to arrive
         self.arriving = False  # part of a request is here
         self._reset()
@@ -193,7 +194,16 @@ class Connection(asyncio.Protocol):
         self._last = True
         if self._transport is not None and not self.busy:
             self._transport.write(self._compose(problem, None, closing=True))
-            self._transport.close()
+            self._linger()
+
+    def _linger(self) -> None:
+        """Send nothing more, and drop what still arrives.
+
+        Closing at once resets the connection while the client sends, and the answer is lost.
+        """
+        assert self._transport is not None
+        self._transport.write_eof()
+        self._lingering, self.since = True, time.monotonic()
 
     def _pause(self) -> None:
         if self._transport is not None and not self._paused:
@@ -209,7 +219,10 @@ class Connection(asyncio.Protocol):
         """Close the connection if a request arrives too slowly, or none for long."""
         if self.busy:
             return
-        if self.arriving and now - self.since > seconds:
+        if self._lingering:
+            if now - self.since > LINGER_SECONDS:
+                self.abort()
+        elif self.arriving and now - self.since > seconds:
             self._fail(ProblemError(408, "the request did not arrive in time"))
         elif not self.arriving and now - self.since > IDLE_SECONDS:
             self.close()

@@ -18,6 +18,7 @@ from .client import Client, ServiceError
 
 PREFIX = "/personalizer/v1.0"
 MOST_BODY = 1 << 20  # bytes
+MOST_DROPPED = 8 << 20  # bytes of a body that is too large
 
 
 def flatten(features: Iterable[Mapping[str, Any]], above: str = "") -> dict[str, Any]:
@@ -164,6 +165,7 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         if size > MOST_BODY:
             self.close_connection = True
+            self.rfile.read(min(size, MOST_DROPPED))  # a client that still sends reads no answer
             return 413, _problem(f"the body must have at most {MOST_BODY} bytes")
         body = self.rfile.read(size)
         if path == f"{PREFIX}/rank":
