@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import heavybandits as hb
-from paths import ROOT
+from paths import ROOT, SOURCE
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -37,6 +37,13 @@ def test_every_page_of_the_project_is_in_its_archive():
 
 
 # ---- the pages in a clone
+
+
+def test_the_tree_in_the_guide_for_contributors_has_every_package():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    packages = [path.parent.name for path in SOURCE.glob("*/__init__.py")]
+    assert [name for name in packages if f" {name}/" not in text] == []
+
 
 # A link with a scheme or to an anchor of its own page is left to `docs/making/check_site.py`.
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)")
