@@ -1,12 +1,13 @@
 """The tables and the picture of docs/untuned.md from a report: python docs/making/study.py out/full
 
-Each table is between two marks of the page. The first two have the results and the bars, the third
-the worlds in which each of our policies is weakest.
+Each table is between two marks of the page: results, bars, and the worlds in which each of our
+policies is weakest.
 """
 
 import csv
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -52,6 +53,17 @@ def group_table(worlds: list[Row]) -> str:
         for group, mine in grouped(worlds, "group")
     ]
     return markdown(("group", "worlds", *policies, "best radius"), rows)
+
+
+def runs_text(groups: list[Row]) -> str:
+    """Return how many runs every world has, and where a policy has more or fewer."""
+    counts = Counter(row["runs"] for row in groups)
+    usual = counts.most_common(1)[0][0]
+    lines = [f"Every policy has {usual} runs per world. Exceptions:\n\n"]
+    for group, runs, mine in grouped(groups, "group", "runs"):
+        if runs != usual:
+            lines.append(f"- {group}: {runs} runs of {', '.join(row['policy'] for row in mine)}\n")
+    return "".join(lines) if len(lines) > 1 else f"Every policy has {usual} runs per world.\n"
 
 
 def number(text: str, share: bool) -> str:
@@ -108,7 +120,7 @@ def main(folder: Path, docs: Path = HERE) -> None:
     """Write the tables and the picture of a report into the docs."""
     worlds = read(folder, "untuned_worlds")
     tables = {"groups": group_table(worlds), "bars": bar_table(read(folder, "verdicts"))}
-    tables["weak"] = weak_table(worlds)
+    tables |= {"weak": weak_table(worlds), "runs": runs_text(read(folder, "untuned_groups"))}
     page = docs / "untuned.md"
     page.write_text(renew(page.read_text(encoding="utf-8"), tables), encoding="utf-8")
     shutil.copyfile(folder / "figures" / "untuned.png", docs / "images" / "untuned.png")

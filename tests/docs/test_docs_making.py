@@ -340,6 +340,9 @@ def test_the_page_of_the_study_gets_the_tables_and_the_picture_of_a_report(tmp_p
         "group,world,LinUCB's best radius: regret,auto,auto: error,CRAL,CRAL: error\n"
         "shops,a,0.5,0.25,0.01,,\nshops,b,0.1,0.5,0.02,0.75,0.03\n"
     )
+    (run / "tables" / "untuned_groups.csv").write_text(
+        "group,policy,runs\nshops,auto,20\nshops,CRAL,20\nfixed arms,auto,100\n"
+    )
     (run / "tables" / "verdicts.csv").write_text(
         "claim,reading,quantity,measured,outcome,note,low,high\n"
         "less than 1% of auto's runs settle,20 runs,share of runs,0.037,no,,0.022,0.061\n"
@@ -350,6 +353,10 @@ def test_the_page_of_the_study_gets_the_tables_and_the_picture_of_a_report(tmp_p
     assert "| less than 1% of `auto`'s runs settle | 20 runs | 3.7% | 2.2% to 6.1% |" in page
     assert page.index("| `auto` | shops: b | 0.50 +- 0.02 | 0.10 |") < page.index("shops: a |")
     assert "| CRAL | shops: b | 0.75 +- 0.03 | 0.10 |" in page
+    assert (
+        "Every policy has 20 runs per world. Exceptions:\n\n- fixed arms: 100 runs of auto\n"
+        in page
+    )
     assert (docs / "images" / "untuned.png").read_bytes() == b"picture"
     study.main(run, docs)
     assert (docs / "untuned.md").read_text() == page
