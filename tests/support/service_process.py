@@ -75,8 +75,8 @@ class ServiceProcess:
         self.wait(self.folder / "log.txt")
 
     def wait(self, log: Path) -> None:
-        """Wait until all agents are ready."""
-        end = time.monotonic() + 60.0
+        """Wait until all agents are ready; they may have to compile first."""
+        end = time.monotonic() + 300.0
         while time.monotonic() < end:
             assert self.process.poll() is None, log.read_text()
             try:
