@@ -75,7 +75,9 @@ def test_calls_that_arrive_during_a_flush_are_written_together() -> None:
     assert gate.sizes == [1, 8]
 
 
-def test_a_failed_flush_fails_every_call_of_its_group_and_no_other() -> None:
+@pytest.mark.parametrize("kind", [LedgerError, hb.LedgerFencedError])
+def test_a_failed_flush_fails_every_call_of_its_group_and_no_other(kind: type[LedgerError]) -> None:
+    """A caller that repeats what failed must see that another agent has the ledger now."""
     gate = Gate()
     group = GroupCommit(gate.batch)
     with ThreadPoolExecutor(5) as pool:
@@ -83,10 +85,10 @@ def test_a_failed_flush_fails_every_call_of_its_group_and_no_other() -> None:
         assert gate.reached.wait(SECONDS)
         later = [start(pool, group, lambda n=n: n) for n in range(4)]  # type: ignore[misc]
         queued(group, 4)
-        gate.error = LedgerError("no space")
+        gate.error = kind("no space")
         gate.open.set()
         for future in [first, *later]:
-            with pytest.raises(LedgerError, match="no space"):
+            with pytest.raises(kind, match="no space"):
                 future.result(SECONDS)
         gate.error = None
         assert start(pool, group, lambda: 7).result(SECONDS) == 7

@@ -40,8 +40,9 @@ class Call:
         self.done = True
 
     def fail(self, error: BaseException) -> None:
-        """Let the call end with an error: whatever it did is not stored."""
-        self.error, self.done = LedgerError(str(error)), True
+        """Let the call end with an error of its own: whatever it did is not stored."""
+        kind = type(error) if isinstance(error, LedgerError) else LedgerError
+        self.error, self.done = kind(str(error)), True
         self.error.__cause__ = error
 
     def answer(self) -> Any:
