@@ -36,7 +36,7 @@ class ArmBuffer(NamedTuple):
     chosen : array of shape (d,)
         Features of the chosen arm.
     synced : array of int64
-        Update count for which `scores` and `squares` are right, -1 for none.
+        Number of the update after which `scores` and `squares` were computed, -1 for none.
     """
 
     features: Floats

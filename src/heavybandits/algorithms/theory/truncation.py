@@ -298,8 +298,8 @@ def truncation_regret(
         + 24 (L U d/kappa) G T^(1/2) + 8 L S (lambda d G T/kappa)^(1/2)
 
     with G = ln(1 + kappa T/(2 lambda d)) (Xue et al. 2023, Appendix B). The corrected bound is
-    2 L ((4d/kappa) G T gamma)^(1/2) with the corrected gamma of Theorem 1; the printed bound is
-    relaxed from this line.
+    2 L ((4d/kappa) G T gamma)^(1/2) with the corrected gamma of Theorem 1; the printed
+    bound is a weaker form of it.
 
     Parameters
     ----------
