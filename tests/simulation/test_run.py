@@ -286,7 +286,7 @@ def test_a_single_policy_needs_no_name():
 
 
 def test_an_error_in_a_run_reaches_the_caller(monkeypatch):
-    def fail(*arguments):
+    def fail(*arguments, **named):
         raise RuntimeError("run failed")
 
     monkeypatch.setattr(module, "play_job", fail)

@@ -68,7 +68,7 @@ TASKS: dict[str, Callable[[], str]] = {
 
 # One task of each kind of arithmetic; `torture.py numba` compares all.
 FEW = (
-    "auto",
+    "crhl",
     "agent",
     "gloc_mom",
     "uniform",

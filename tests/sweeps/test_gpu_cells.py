@@ -46,7 +46,8 @@ def play_run(job, plays, repetition):
     return trace._replace(updates=plays + repetition)
 
 
-def play_job(job):
+def play_job(job, recorder=None):
+    assert recorder is None
     plays, runs = np.array(job.checkpoints), range(job.first, job.last)
     traces = [play_run(job, plays, repetition) for repetition in runs]
     columns = {name: np.stack([getattr(trace, name) for trace in traces]) for name in COUNTED}
