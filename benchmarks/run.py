@@ -17,6 +17,7 @@ import beyond  # noqa: E402
 import cold_start  # noqa: E402
 import encoding  # noqa: E402
 import growth  # noqa: E402
+import large_arms  # noqa: E402
 import peers  # noqa: E402
 import report  # noqa: E402
 import table2  # noqa: E402
@@ -33,6 +34,7 @@ PARTS = {
     "encoding": encoding,
     "peers": peers,
     "growth": growth,
+    "large_arms": large_arms,
     "beyond": beyond,
     "table2": table2,
     "whole_job": whole_job,
