@@ -326,6 +326,16 @@ def test_the_time_left_goes_by_weight(monkeypatch: pytest.MonkeyPatch) -> None:
         assert display.status() == "2/3 cells, 56 s left"
 
 
+def test_the_time_left_does_not_count_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, compiled = [100.0], [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with Progress(10.0, show=False, idle=lambda: compiled[0]) as display:
+        display.advance(1.0)
+        now[0], compiled[0] = now[0] + 37.0, 30.0
+        display.advance(1.0)
+        assert display.status() == "20.0%, 56 s left"
+
+
 def test_a_log_file_gets_a_line_every_half_minute(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

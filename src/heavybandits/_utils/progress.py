@@ -3,6 +3,7 @@
 import sys
 import threading
 import time
+from collections.abc import Callable
 
 WIDTH = 30  # of the bar, in characters
 SETTLED = 1.0  # seconds after the first piece of work until the time left is shown
@@ -30,6 +31,8 @@ class Progress:
     total : all the work, in any unit: plays, or the weights of cells.
     show : True for a bar on a terminal and lines elsewhere, False for nothing; None shows the bar
         and leaves out the lines.
+    idle : the seconds of this process that did no work, such as compiling; the estimate of the time
+        left does not count them.
 
     >>> with Progress(10, show=False) as progress:
     ...     progress.advance(4)
@@ -37,12 +40,18 @@ class Progress:
     '40.0%'
     """
 
-    def __init__(self, total: float, show: bool | None = None) -> None:
+    def __init__(
+        self,
+        total: float,
+        show: bool | None = None,
+        idle: Callable[[], float] = lambda: 0.0,
+    ) -> None:
         self.total, self.done, self.text = total, 0.0, ""
         self._bar = sys.stderr.isatty()
         self._show = self._bar if show is None else show
         self._lock = threading.Lock()
         self._drawn = time.monotonic()
+        self._idle = idle
         self._first: tuple[float, float] | None = None  # when the first work was done, and how much
 
     def __enter__(self) -> "Progress":
@@ -57,7 +66,7 @@ class Progress:
         with self._lock:
             self.done += work
             self.text = text
-            self._first = self._first or (time.monotonic(), self.done)
+            self._first = self._first or (self._clock(), self.done)
         self.tick()
 
     def tick(self) -> None:
@@ -74,14 +83,19 @@ class Progress:
     def status(self) -> str:
         """Return how much is done, and how long the rest takes at the same speed.
 
-        The speed is that after the first piece of work, which includes compilation.
+        The speed is that after the first piece of work, and without what was compiled since then.
         """
-        since, first = self._first or (time.monotonic(), self.done)
-        passed, rest = time.monotonic() - since, self.total - self.done
+        now = self._clock()
+        since, first = self._first or (now, self.done)
+        passed, rest = now - since, self.total - self.done
         known = self.done > first and passed >= SETTLED
         seconds = passed * rest / (self.done - first) if known else 0.0
         left = f", {_duration(seconds)} left" if seconds > 0.0 else ""
         return (self.text or f"{self.done / max(self.total, 1):.1%}") + left
+
+    def _clock(self) -> float:
+        """Return the time, which stands still while the process is idle."""
+        return time.monotonic() - self._idle()
 
     def _draw(self, end: str) -> None:
         self._drawn = time.monotonic()

@@ -16,6 +16,7 @@ import functools
 import hashlib
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -238,6 +239,7 @@ def _warn_lasting(cause: str) -> None:
 
 _kernels: dict[tuple[Factory, str, Any], Kernel] = {}
 _counts = {"compiled": 0, "found": 0}
+_spent = [0.0]  # seconds
 _rehearsed: set[Any] = set()
 _lock = threading.RLock()
 
@@ -289,7 +291,9 @@ def compiled(factory: Factory, *arguments: Any) -> Function:
     key = (factory, stamp, outline)
     with _lock:
         if key not in _kernels:
+            started = time.monotonic()
             _kernels[key] = _make(factory, stamp, arguments, kind.own)
+            _spent[0] += time.monotonic() - started
         return _kernels[key].call
 
 
@@ -340,6 +344,11 @@ def _rehearse_once(
         if done not in _rehearsed:
             rehearse(factory(stamp), arguments, own)
             _rehearsed.add(done)
+
+
+def compile_seconds() -> float:
+    """Return how many seconds this process has spent on making kernels."""
+    return _spent[0]
 
 
 def count_kernels() -> tuple[int, int]:

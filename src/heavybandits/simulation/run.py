@@ -12,6 +12,7 @@ from .._utils.errors import InvalidInputError
 from .._utils.progress import Progress
 from .._utils.threads import count_workers, run_all
 from .._utils.validation import one_of, whole
+from ..core.compile import compile_seconds
 from ..core.protocols import Policy, Recorder
 from ..gpu.batches import Job
 from ..parts.policies.checks import check_match, check_policies, check_room, warn_norms
@@ -128,7 +129,8 @@ def simulate(
             name = "record" if recorders else "debug"
             raise InvalidInputError(f"{name} is for device='cpu' only, got device='cuda'")
     made = [Job(policy, problem, *sizes) for policy in named.values()]
-    with Progress(len(made) * repetitions * horizon, progress) as bar:
+    plays_of_all = len(made) * repetitions * horizon
+    with Progress(plays_of_all, progress, lambda: compile_seconds() / workers) as bar:
         if device == "cuda":
             groups = play_on_device(made, bar)
         else:

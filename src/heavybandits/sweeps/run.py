@@ -24,7 +24,9 @@ from .._utils.errors import (
     warn_caller,
 )
 from .._utils.progress import Progress
+from .._utils.threads import available_cores
 from .._utils.validation import one_of, whole
+from ..core.compile import compile_seconds
 from ..simulation.run import DEVICES
 from . import backends
 from .backends import CRASHED, DONE, HALTED, RAISED, Backend, Report, check_backend
@@ -139,7 +141,9 @@ def run_cells(
             check_files(folder, cell)
         missing = [cell for cell in unique.values() if not _reuse(folder, cell, outcome)]
         check_room(folder, len(missing))
-        with Progress(sum(cell.weight for cell in missing), progress) as display:
+        threads = available_cores() if jobs is None else jobs
+        weight = sum(cell.weight for cell in missing)
+        with Progress(weight, progress, lambda: compile_seconds() / threads) as display:
             for cell, reason in outcome.damaged:
                 display.say(f"{cell.name}: {cell_path(folder, cell)} {reason}; computed again")
             if not missing and outcome.reused:
