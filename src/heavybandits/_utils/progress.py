@@ -94,7 +94,7 @@ class Progress:
         return (self.text or f"{self.done / max(self.total, 1):.1%}") + left
 
     def _clock(self) -> float:
-        """Return the time, which stands still while the process is idle."""
+        """Return the time without that in which the process was idle."""
         return time.monotonic() - self._idle()
 
     def _draw(self, end: str) -> None:
