@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import select
 import shutil
 import socket
 import subprocess
@@ -145,14 +146,13 @@ def test_other_paths_and_methods(service):
 
 
 def test_a_slow_client_does_not_delay_others(tmp_path):
-    service = ServiceProcess(tmp_path, more="[limits]\nseconds = 0.5\nconnections = 20\n")
+    service = ServiceProcess(tmp_path, more="[limits]\nseconds = 3.0\nconnections = 20\n")
     slow = [socket.create_connection(("127.0.0.1", service.port)) for _ in range(5)]
     head = b"POST /v1/agents/shop/decide HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
     for one in slow:
         one.sendall(head + b"Content-Length: 100\r\n\r\n{")
-    start = time.monotonic()
     assert service.decide()["recorded"]
-    assert time.monotonic() - start < 0.5
+    assert select.select(slow, [], [], 0.0)[0] == []  # they still have time
     assert all(one.recv(100).startswith(b"HTTP/1.1 408") for one in slow)
     for one in slow:
         one.close()
