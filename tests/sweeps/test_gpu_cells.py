@@ -95,7 +95,7 @@ def test_cells_of_a_device_are_kept_and_are_not_those_of_the_cpu(launches, tmp_p
     assert len(list((tmp_path / "cells").glob("*.npz"))) == 2
 
 
-@pytest.mark.filterwarnings("ignore:the best constant of CRTM is not inside")
+@pytest.mark.filterwarnings("ignore:the best value of CRTM is not inside")
 def test_tuning_on_a_device_plays_all_that_its_grid_may_hold_at_once(launches):
     given: dict[str, Any] = {
         "tuning_repetitions": 2,

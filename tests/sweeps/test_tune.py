@@ -34,7 +34,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Any:
         found = hb.tune(policies, {"one": PROBLEM}, folder=folder, **SIZE, **grid)
     said = [str(one.message) for one in heard]
     assert [words for words in said if "deaf" in words] == [
-        "the constant of deaf has no effect on one: all runs are the same at every constant. If "
+        "the value of deaf has no effect on one: all runs are the same at every value. If "
         "that is meant, pass the policy itself, or a function of `problem`"
     ]
     assert all(one.filename == __file__ for one in heard)
@@ -69,7 +69,7 @@ def test_a_constant_without_effect_makes_no_grid_grow(found: Any):
 
 
 def test_an_end_of_the_grid_is_warned_about_for_each_policy():
-    with pytest.warns(UserWarning, match=r"best constant of CRTM is not inside its grid: .* end"):
+    with pytest.warns(UserWarning, match=r"best value of CRTM is not inside its grid: .* end"):
         hb.tune({"CRTM": crtm}, PROBLEM, **SIZE, grid=[1e-6, 1e3], bounds=(1e-6, 1e3))
 
 
@@ -102,7 +102,7 @@ def test_a_flat_curve_is_named_in_result_table_and_figure(found: Any, tmp_path: 
     assert found.plot(axes=axes) is axes.figure
 
 
-@pytest.mark.filterwarnings("ignore:the best constant")
+@pytest.mark.filterwarnings("ignore:the best value")
 def test_a_policy_may_be_made_for_its_problem():
     def made(constant: float, problem: hb.Problem) -> Any:
         return hb.crtm(dim=problem.arms.dim, horizon=200, raw_moment=3.5, radius_scale=constant)
@@ -124,8 +124,8 @@ def test_a_policy_may_be_made_for_its_problem():
             {"grid": [1.0, 2.0], "bounds": (0.1, 1.5)},
             "grid must be within",
         ),
-        ({"policies": {"a": crtm(1.0)}}, "at least one function of a constant"),
-        ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a constant, got 3.0"),
+        ({"policies": {"a": crtm(1.0)}}, "at least one function of a value"),
+        ({"policies": {"a": 3.0}}, r"policies\['a'\] must be a function of a value, got 3.0"),
         ({"policies": {1: crtm, "1": crtm}}, "policies must differ in name"),
         ({"seed": -1}, "seed must be"),
         ({"horizon": 1e3}, "horizon must be a whole number"),
@@ -155,7 +155,7 @@ def test_bad_sizes_are_refused_by_name_before_anything_runs(given: Any, words: s
         hb.tune({"never": never}, PROBLEM, **SIZE | given)
 
 
-@pytest.mark.filterwarnings("ignore:the best constant")
+@pytest.mark.filterwarnings("ignore:the best value")
 def test_a_maker_may_take_the_problem_by_keyword_and_anything_else():
     def keyword(constant: float, *, problem: Any) -> Any:
         return crtm(constant * problem.arms.dim)

@@ -1,7 +1,7 @@
 """The search for a constant: one grid for all that are compared, which grows as needed.
 
 This module does not know what a hyperparameter does: losses come from a function, and the smallest
-mean wins. A constant that is best at an end of the grid, or as good as it, is not accepted: the
+mean wins. A value that is best at an end of the grid, or as good as it, is not accepted: the
 grid grows at that end by its ratio, for all of them, until every optimum is inside or the stated
 range is used up. Then the choice says so.
 """
@@ -30,7 +30,7 @@ Member = TypeVar("Member", bound=Hashable)
 
 
 def log_grid(size: int, low: float = FIRST[0], high: float = FIRST[1]) -> list[float]:
-    """`size` log-spaced constants, both ends included, rounded to four digits.
+    """`size` log-spaced values, both ends included, rounded to four digits.
 
     >>> log_grid(5)
     [0.0001, 0.001, 0.01, 0.1, 1.0]
@@ -68,7 +68,7 @@ class Choice(NamedTuple):
 
 
 def choose(curve: Curve) -> Choice:
-    """Return the best constant of a curve; of equals the smallest.
+    """Return the best value of a curve; of equals the smallest.
 
     >>> def at(*means: float) -> str:
     ...     return choose({float(i): np.array([mean]) for i, mean in enumerate(means)}).at
@@ -94,7 +94,7 @@ def _place(level: Sequence[bool]) -> str:
 
 
 def has_no_effect(curve: Curve) -> bool:
-    """Return True if every run has the same loss at every constant.
+    """Return True if every run has the same loss at every value.
 
     >>> has_no_effect({0.1: np.array([1.0, 2.0]), 1.0: np.array([1.0, 2.0])})
     True
@@ -108,7 +108,7 @@ def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, C
 
     >>> curve = {0.1: np.array([1.0]), 1.0: np.array([2.0])}
     >>> warnings_of("LinUCB", {"p": choose(curve)}, {"p": curve})[0].partition(":")[0]
-    'the best constant of LinUCB is not inside its grid'
+    'the best value of LinUCB is not inside its grid'
     """
     dead = [place for place in choices if has_no_effect(curves[place])]
     ends = [
@@ -119,12 +119,12 @@ def warnings_of(name: str, choices: Mapping[str, Choice], curves: Mapping[str, C
     found = []
     if dead:
         found.append(
-            f"the constant of {name} has no effect on {', '.join(dead)}: all runs are the same at "
-            "every constant. If that is meant, pass the policy itself, or a function of `problem`"
+            f"the value of {name} has no effect on {', '.join(dead)}: all runs are the same at "
+            "every value. If that is meant, pass the policy itself, or a function of `problem`"
         )
     if ends:
         found.append(
-            f"the best constant of {name} is not inside its grid: {', '.join(ends)}. Its result "
+            f"the best value of {name} is not inside its grid: {', '.join(ends)}. Its result "
             "measures the grid: pass wider bounds"
         )
     return found
@@ -141,7 +141,7 @@ def remark(choices: Mapping[str, Choice]) -> str:
 
 
 def mean_losses(curve: Curve) -> dict[float, float]:
-    """Return the mean loss at every constant, the smallest constant first."""
+    """Return the mean loss at every value, the smallest value first."""
     return {c: float(np.mean(curve[c])) for c in sorted(curve)}
 
 
@@ -154,7 +154,7 @@ def search(
 ) -> dict[tuple[Group, Member], dict[float, Array]]:
     """Return the curve of every member; those of one group are compared, and have one grid.
 
-    evaluate: the losses at points (group, member, constant), one per repetition.
+    evaluate: the losses at points (group, member, value), one per repetition.
     bounds: the range in which a grid may grow; with the ends of `start` it stays as it is.
     ahead: called first with all points that might be asked for later: a GPU has room for all of
         them at once, and takes no longer than for the first.
@@ -202,7 +202,7 @@ def widest(start: Sequence[float], ratio: float, bounds: tuple[float, float]) ->
 def step(
     tried: Collection[float], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> float | None:
-    """The next constant beyond those tried, or None beyond the range; counted from the end of
+    """The next value beyond those tried, or None beyond the range; counted from the end of
     `start`, so that what is rounded for people does not add up.
 
     >>> [step([0.1, 1.0, 3.162], [0.1, 1.0], 10**0.5, (0.1, end)) for end in (9.0, 10.0)]
@@ -223,9 +223,9 @@ def step(
 def grown(
     curves: Sequence[Curve], start: Sequence[float], ratio: float, bounds: tuple[float, float]
 ) -> list[float]:
-    """Return the constants to try next: one beyond each end at which some curve has not risen.
+    """Return the values to try next: one beyond each end at which some curve has not risen.
 
-    A curve on which the constant has no effect at all asks for none.
+    A curve on which the value has no effect at all asks for none.
     """
     words = [choose(curve).at for curve in curves if not has_no_effect(curve)]
     below, above = (step(curves[0], start, by, bounds) for by in (1.0 / ratio, ratio))
@@ -255,7 +255,7 @@ def check_range(bounds: Any) -> tuple[float, float]:
 
 
 def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list[float]:
-    """Return the constants to begin with, inside the range in which they may grow.
+    """Return the values to begin with, inside the range in which they may grow.
 
     A number of them is in [1e-4, 1], or in what the range leaves of it.
 
@@ -265,7 +265,7 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
     >>> check_grid([1.0, 1.0 + 1e-9], bounds=(0.1, 5.0))
     Traceback (most recent call last):
     heavybandits.InvalidInputError: grid must reach the bounds (0.1, 5) in 10000 steps, got
-    steps by 1.000000001: pass fewer constants, or closer bounds
+    steps by 1.000000001: pass fewer values, or closer bounds
     """
     low, high = check_range(bounds)
     ends = (max(low, FIRST[0]), min(high, FIRST[1]))
@@ -275,7 +275,7 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
         made = log_grid(size, *(ends if ends[0] < ends[1] else (low, high)))
     found = sorted({positive("grid", constant) for constant in made})
     if len(found) < 2:
-        raise InvalidInputError(f"grid must have at least two constants, got {found}")
+        raise InvalidInputError(f"grid must have at least two values, got {found}")
     for constant in (found[0], found[-1]):
         if not low <= constant <= high or not math.isfinite(constant):
             raise InvalidInputError(f"grid must be within ({low:g}, {high:g}), got {constant:g}")
@@ -284,6 +284,6 @@ def check_grid(grid: int | Iterable[float], bounds: tuple[float, float]) -> list
         raise InvalidInputError(
             f"grid must reach the bounds ({low:g}, {high:g}) in {MOST} steps, "
             f"got steps by {ratio}: "
-            "pass fewer constants, or closer bounds"
+            "pass fewer values, or closer bounds"
         )
     return found

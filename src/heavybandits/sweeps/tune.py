@@ -212,11 +212,11 @@ class Tuning:
         mine = {name: curve for (place, name), curve in self.curves.items() if place == problem}
         series = [loss_series(name, curve) for name, curve in mine.items()]
         head = f"{title}\n{remark({name: self.choices[problem, name] for name in mine})}".strip()
-        return Panel(head, "constant", "final regret", series, "log", "log")
+        return Panel(head, "value", "final regret", series, "log", "log")
 
 
 def loss_series(name: str, curve: Mapping[float, Array]) -> Series:
-    """Return mean loss over the constants, the band from the smallest run to the largest."""
+    """Return mean loss over the values, the band from the smallest run to the largest."""
     means = mean_losses(curve)
     lows, highs = ([float(f(curve[c])) for c in means] for f in (np.min, np.max))
     return Series(name, list(means), list(means.values()), lows, highs)
@@ -313,8 +313,8 @@ def tune(
     --------
     >>> import heavybandits as hb
     >>> problem = hb.Problem(hb.arms.Fixed(20, 10), hb.links.Logistic(), hb.noises.StudentT(3.0))
-    >>> def crtm(constant: float) -> hb.policies.UCB:
-    ...     return hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=constant)
+    >>> def crtm(value: float) -> hb.policies.UCB:
+    ...     return hb.crtm(dim=10, horizon=1000, raw_moment=3.5, radius_scale=value)
     >>> found = hb.tune({"CRTM": crtm}, problem, horizon=1000, repetitions=2,
     ...                 tuning_repetitions=2, grid=[0.01, 0.1, 1.0], bounds=(0.01, 1.0))
     >>> found.choices["problem", "CRTM"].constant, found.result.policies
@@ -361,7 +361,7 @@ def search_points(
     tuned = [name for name, maker in makers.items() if not is_part(maker) and not is_untuned(maker)]
     if not tuned:
         raise InvalidInputError(
-            "policies must have at least one function of a constant, got "
+            "policies must have at least one function of a value, got "
             f"{', '.join(makers)}, which have none to tune"
         )
 
@@ -383,7 +383,7 @@ def search_points(
 def tuned_point(
     place: str, name: str, problem: Problem, maker: Any, constant: float | None = None
 ) -> Point:
-    """Return a policy at a constant on a problem; without a constant, a policy as it is."""
+    """Return a policy at a value on a problem; without a value, a policy as it is."""
     if constant is not None:
         made = make_tuned(name, maker, constant, problem)
     else:
@@ -412,11 +412,9 @@ def _parameters(maker: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Policy:
-    """Make the policy of a constant, or of a constant and a problem."""
+    """Make the policy of a value, or of a value and a problem."""
     if not callable(maker):
-        raise InvalidInputError(
-            f"policies[{name!r}] must be a function of a constant, got {maker!r}"
-        )
+        raise InvalidInputError(f"policies[{name!r}] must be a function of a value, got {maker!r}")
     named = _parameters(maker)
     needed = [p for p in named.values() if p.default is p.empty and p.kind in POSITIONAL]
     try:
@@ -425,7 +423,7 @@ def make_tuned(name: str, maker: Any, constant: float, problem: Problem) -> Poli
         return maker(constant, problem) if len(needed) > 1 else maker(constant)
     except (AttributeError, TypeError) as error:
         raise InvalidInputError(
-            f"policies[{name!r}] must be a function of a constant, of a constant and a problem, or "
-            f"of `problem` alone (the name of its parameter); called with the constant "
+            f"policies[{name!r}] must be a function of a value, of a value and a problem, or "
+            f"of `problem` alone (the name of its parameter); called with the value "
             f"{constant:g}, it raised {type(error).__name__}: {error}"
         ) from error
