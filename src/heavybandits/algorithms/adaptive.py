@@ -84,7 +84,7 @@ def cral(
     >>> policy.estimator.factor, float(policy.radius.radius(policy.init().estimate, 0))
     (9.0, 10.0)
     >>> cral(dim=10, radius_scale=0.4).radius
-    GrowingRadius(share=0.4, floor=0.1, effect=1.25)
+    GrowingRadius(share=0.4, floor=0.1)
     >>> type(cral(dim=10, radius_scale=0.4, learn_noise_scale=True)).__name__
     'LearnedScale'
     """

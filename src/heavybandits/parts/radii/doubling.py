@@ -8,6 +8,8 @@ from ...core.confidence_region import penalty_of
 from ...core.linalg import LARGEST, dot
 from ..estimators.doubling import DoublingEstimate, energy_of, radius_of, threshold_of
 
+EFFECT = 1.25  # times sqrt(lambda) ||theta||; with 1 or less the first good arm can win always
+
 
 class DoublingRadius(NamedTuple):
     """Use the radius beta / sqrt(kappa) that `DoublingHuber` computes: CRAL's.
@@ -30,7 +32,7 @@ class DoublingRadius(NamedTuple):
 class GrowingRadius(NamedTuple):
     """Use the radius of CRAL's tuned form, which `GrowingHuber` estimates.
 
-    It is max{share sqrt(B) + floor tau, effect sqrt(lambda) ||theta||}. B is the sum of the squares
+    It is max{share sqrt(B) + floor tau, 1.25 sqrt(lambda) ||theta||}. B is the sum of the squares
     of all clipped steps. The second term takes the place of sqrt(lambda) ||theta*|| in the
     theorem's radius: without it an arm that has not been played looks worse than the first good
     one, if noise is small. Before the first residual that is not zero, there is no bound. No
@@ -42,8 +44,6 @@ class GrowingRadius(NamedTuple):
         Multiplier of sqrt(B).
     floor : float, default 0.1
         Multiplier of the threshold tau of `GrowingHuber`.
-    effect : float, default 1.25
-        Multiplier of sqrt(lambda) ||theta||. With 1 or less, the first good arm can win always.
 
     Examples
     --------
@@ -55,7 +55,6 @@ class GrowingRadius(NamedTuple):
 
     share: NonNegative = 0.4
     floor: NonNegative = 0.1
-    effect: NonNegative = 1.25
 
     def radius(self, estimate: DoublingEstimate, t: int) -> float:
         if threshold_of(estimate) == 0.0:
@@ -63,4 +62,4 @@ class GrowingRadius(NamedTuple):
         noise = self.share * math.sqrt(energy_of(estimate)) + self.floor * threshold_of(estimate)
         centre = estimate.region.centre
         prior = math.sqrt(penalty_of(estimate.region) * dot(centre, centre))
-        return max(noise, self.effect * prior)
+        return max(noise, EFFECT * prior)
