@@ -1,6 +1,6 @@
 """What a ledger costs: snapshots with many waiting tickets, opening a long one, group commit.
 
-python benchmarks/ledger.py snapshots | opening | groups [--folder /dev/shm]
+python benchmarks/ledger.py snapshots | opening | groups | single [--folder /dev/shm]
 """
 
 import argparse
@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -164,9 +165,41 @@ def measure_groups(folder: Path, flush: float) -> None:
         )
 
 
+# ---- a single caller
+
+
+def measure_single(folder: Path, calls: int = 100, blocks: int = 40) -> None:
+    """Print what a decision and its reward take in one thread, with group commit and without."""
+    policy, arms = hb.linucb(dim=DIM, radius=1.0), make_arms(20)
+    agents = {g: hb.Agent(policy, ledger=folder / f"{g}.db", group_commit=g) for g in (True, False)}
+    times: dict[bool, list[float]] = {True: [], False: []}
+
+    def call(agent: hb.Agent) -> None:
+        for _ in range(calls):
+            agent.update(agent.select(arms), 1.0)
+
+    def work() -> None:
+        for agent in agents.values():
+            call(agent)
+        for block in range(blocks):
+            for group in (True, False) if block % 2 else (False, True):
+                times[group].append(1e3 * milliseconds(partial(call, agents[group])) / calls)
+
+    thread = threading.Thread(target=work)  # the main thread takes no part in groups
+    thread.start()
+    thread.join()
+    for agent in agents.values():
+        agent.close()
+    together, alone = np.median(times[True]), np.median(times[False])
+    print(
+        f"a decision and its reward: {together:.0f} µs with group commit, {alone:.0f} µs without, "
+        f"{100 * (together / alone - 1):+.1f}%"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", choices=["snapshots", "opening", "groups"])
+    parser.add_argument("what", choices=["snapshots", "opening", "groups", "single"])
     parser.add_argument("--folder", default=None, help="where the ledgers are made")
     parser.add_argument("--events", type=int, default=10_000_000, help="of the longest ledger")
     options = parser.parse_args()
@@ -179,6 +212,8 @@ def main() -> None:
             case "opening":
                 for count in (options.events // 100, options.events // 10, options.events):
                     measure_opening(folder, count)
+            case "single":
+                measure_single(folder)
             case "groups":
                 for flush in (0.0, 0.0003, 0.002, 0.005):
                     measure_groups(folder, flush)
