@@ -29,6 +29,7 @@ from heavybandits.gpu.layout import (
     REGISTERS,
     make_layout,
 )
+from heavybandits.gpu.supported import warn_uncompared
 from heavybandits.simulation.problem import check_problem
 
 COMPILER = importlib.util.find_spec("numba_cuda") is not None
@@ -153,6 +154,13 @@ def test_a_lane_plays_alone_where_a_decision_lasts_long():
 def test_a_lane_plays_alone_what_has_no_cooperative_form(name):
     assert name in CASES
     assert make_layout(POLICIES[name], hb.arms.Fixed(5, 3)).lanes == 1
+
+
+def test_what_was_never_compared_on_a_device_is_named():
+    names = ("crtm", "auto", "cral", "linucb")
+    with pytest.warns(UserWarning, match="^DoublingHuber, ScaleFreeHuber: .* not been compared"):
+        warn_uncompared([POLICIES[name] for name in names])
+    warn_uncompared([POLICIES["crtm"]])
 
 
 def test_few_runs_are_played_by_many_lanes_each():
