@@ -6,7 +6,7 @@ Each shop has an agent with a ledger: prices change every hundred visits, action
 tenth of the visits gets the baseline. Tail index 1.7, 2% of the sales are refunded. The log is what
 `Agent.feedback()` returns, and no function receives more, except for the row of a known moment.
 Prints a Markdown table: how often there is an interval, and how often it covers the truth.
-"Unchecked" is the interval of `evaluate` before it counts the rows that carry the mean. Finished
+"Always" is the interval of `interval="always"`, whatever rows carry the mean. Finished
 shops are kept in a file, so that a run that was stopped resumes.
 """
 
@@ -134,7 +134,7 @@ def run_shop(seed: int, setting: Setting) -> Found:
     found = {f"value, {n}": describe(truths[n], e.low, e.value, e.high) for n, e in made.items()}
     for name, evaluation in made.items():
         low, high = mean_interval(evaluation.terms, DELTA)
-        found[f"value, {name}, unchecked"] = describe(truths[name], low, evaluation.value, high)
+        found[f"value, {name}, always"] = describe(truths[name], low, evaluation.value, high)
     for name in ("cheapest", "by kind"):
         gain, truth = made[name].difference, truths[name] - truths["at random"]
         found[f"difference, {name}"] = describe(truth, gain.low, gain.value, gain.high)

@@ -739,3 +739,20 @@ def test_the_columns_of_a_frame_of_probabilities_are_found_by_name():
             hb.evaluate(log, policy=wrong, estimator="snips")
     with pytest.raises(hb.InvalidInputError, match="must have 40 rows like the log, got 39"):
         hb.evaluate({**log, "rule": ["a"] * 39}, policy="rule", estimator="snips")
+
+
+def test_an_interval_that_may_not_hold_is_reported_on_request_with_a_warning():
+    rng = np.random.default_rng(0)
+    few = {"action": rng.choice(["a", "b"], 400), "reward": 1000.0 * (np.arange(400) % 100 == 7)}
+    log = hb.Log(few, propensity="uniform")
+    checked = hb.evaluate(log, policy={"a": 1.0})
+    assert checked.reasons
+    always = hb.evaluate(log, policy={"a": 1.0}, interval="always")
+    assert always.value == checked.value
+    assert always.low < always.value < always.high < np.inf
+    assert always.reasons == []
+    assert always.warnings[0] == f"the interval may not hold: {checked.reasons[0]}"
+    constant = hb.Log(few | {"reward": np.ones(400)}, propensity="uniform")
+    assert hb.evaluate(constant, policy={"a": 1.0}, interval="always").low == -np.inf
+    with pytest.raises(hb.InvalidInputError, match="interval must be one of checked, always"):
+        hb.evaluate(log, policy={"a": 1.0}, interval="allways")

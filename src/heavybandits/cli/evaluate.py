@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from .._utils.errors import InvalidInputError
+from ..offline.evaluate.carriers import INTERVALS
 from ..offline.evaluate.estimators import ESTIMATORS, evaluate
 from ..offline.evaluate.means import AGGREGATES
 from ..offline.evaluate.targets import Target
@@ -55,6 +56,12 @@ LEARNERS = tuple(name.replace(" ", "-") for name in default_policies(1))
 )
 @with_default(
     "--delta", 0.05, "Probability with which the interval may miss the value.", type=float
+)
+@with_default(
+    "--interval",
+    "checked",
+    "Report an interval if enough rows carry the estimate, or always.",
+    type=OneOf(INTERVALS),
 )
 @click.option("--raw-moment", type=float, help="Known bound on E|reward|^(1 + epsilon).")
 @click.option(

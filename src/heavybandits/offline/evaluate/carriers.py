@@ -14,8 +14,10 @@ from ..log import Decisions
 
 LEAST_CARRIERS = 20.0  # rows that an interval needs at delta = 0.05, found on logs of known truth
 USUAL_DELTA = 0.05
+INTERVALS = ("checked", "always")  # when there is an interval
 NEXT_STEP = (
-    "collect more rows, or pass a bound of E|reward|^(1 + epsilon) that you know as raw_moment"
+    "collect more rows, or pass a bound of E|reward|^(1 + epsilon) that you know as raw_moment, or "
+    "ask for the interval nevertheless with interval='always'"
 )
 
 

@@ -13,7 +13,7 @@ from ..._utils.validation import epsilon as check_epsilon
 from ...core.arrays import Floats
 from ...core.protocols import Policy
 from ..log import Decisions, FeatureColumns, Log, LogLike, as_log, read_decisions
-from .carriers import centre_rewards, find_certainty, find_reasons
+from .carriers import INTERVALS, centre_rewards, find_certainty, find_reasons
 from .known_moment import bounded_mean
 from .means import AGGREGATES, LEAST_ROWS, mean_interval
 from .models import predict_rewards
@@ -36,6 +36,7 @@ def evaluate(
     estimator: str | None = None,
     aggregate: str = "mean",
     delta: float = 0.05,
+    interval: str = "checked",
     raw_moment: float | None = None,
     epsilon: float = 1.0,
     model: Policy | None = None,
@@ -88,6 +89,10 @@ def evaluate(
         for skewed rewards. The interval is the same.
     delta : float, default 0.05
         Probability with which the interval misses the value, at least 1e-9.
+    interval : {"checked", "always"}, default "checked"
+        "checked" reports no interval if too few rows carry the estimate. "always" reports it with
+        a warning: it then misses the value more often than `delta` says if the log lacks the
+        largest rewards. Without any information in the log, neither reports one.
     raw_moment : float, optional
         Known bound on E|reward|^(1 + epsilon) for every action in every context. With it, the
         estimate is a softly clipped mean, whose interval is valid for every such law and every
@@ -126,6 +131,7 @@ def evaluate(
     True
     """
     settings = check_settings(estimator, aggregate, delta, raw_moment, epsilon)
+    settings["interval"] = one_of("interval", interval, INTERVALS)
     folds, seed = whole("folds", folds, least=2), whole("seed", seed, least=0)
     log = as_log(data, features, reward)
     every = settings["estimator"] == "rejection"  # also the actions that the log never took
@@ -319,10 +325,10 @@ def judge(
         return Judgement(found, [])
     value = AGGREGATES[settings["aggregate"]](terms.total, delta)
     reasons = find_reasons(terms.weights, centred, delta)
-    if reasons:
+    if reasons and (settings["interval"] == "checked" or not centred.any()):
         return Judgement(Estimate(value, *NO_INTERVAL), reasons)
     low, high = mean_interval(terms.total, delta)
-    return Judgement(Estimate(min(max(value, low), high), low, high), [])
+    return Judgement(Estimate(min(max(value, low), high), low, high), [], reasons)
 
 
 def judge_all(

@@ -22,10 +22,11 @@ NO_INTERVAL = -math.inf, math.inf
 
 
 class Judgement(NamedTuple):
-    """A mean with its interval, and the reasons if it has none."""
+    """A mean with its interval, the reasons if it has none, and the doubts if it may not hold."""
 
     estimate: Estimate
     reasons: list[str]
+    doubts: Sequence[str] = ()
 
     def withhold(self, reasons: list[str]) -> "Judgement":
         """Return the judgement without its interval, if there are reasons."""
@@ -126,7 +127,7 @@ class Evaluation:
         `value`, `low` and `high` of the policy less the baseline, or less the policy that wrote the
         log, from the differences of the terms row by row.
     settings : dict
-        `estimator`, `aggregate`, `delta`, `raw_moment` and `epsilon`.
+        `estimator`, `aggregate`, `delta`, `interval`, `raw_moment` and `epsilon`.
     diagnostics : Diagnostics
         How much information about the policy the log contains.
     terms : array
@@ -153,7 +154,7 @@ class Evaluation:
         terms: Floats,
         notes: Sequence[str] = (),
     ) -> None:
-        (self.value, self.low, self.high), self.reasons = found["policy"]
+        (self.value, self.low, self.high), self.reasons, self._doubts = found["policy"]
         self.logged, self.difference = found["logged"].estimate, found["difference"].estimate
         self.baseline = found["baseline"].estimate if "baseline" in found else None
         self.settings, self.diagnostics, self.terms = settings, diagnostics, terms
@@ -163,6 +164,7 @@ class Evaluation:
     def warnings(self) -> list[str]:
         """What is wrong with the log or the settings, one sentence each; empty if nothing is."""
         d, moment, found = self.diagnostics, self.settings["raw_moment"], [*self.notes]
+        found += [f"the interval may not hold: {doubt}" for doubt in self._doubts]
         if d.effective_sample_size < SMALLEST_SAMPLE:
             found.append(
                 f"the effective sample size is {d.effective_sample_size:.0f} of {d.rows} rows: the "
