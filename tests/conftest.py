@@ -1,5 +1,6 @@
 """What all tests share: their kinds, hypothesis without a clock, and a digest of a state."""
 
+import gc
 import hashlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 from heavybandits.agents.state import flatten
 from paths import ROOT
 from postgres_process import PostgresProcess, why_not
+
+# Numba keeps millions of objects, which the collector would visit again and again.
+gc.set_threshold(50_000, 20, 20)
 
 # Numba compiles in the first example of a test, so its first example is always "too slow".
 settings.register_profile(

@@ -540,7 +540,7 @@ def test_what_cannot_be_revised_is_refused(tmp_path: Any) -> None:
         for ticket, words in [
             (first, "has no reward that could be revised"),
             (second, "still waits"),
-            (7, "must be one of the 2 issued"),
+            (7, "must be one of the 2 that this agent has issued"),
         ]:
             with pytest.raises(hb.InvalidInputError, match=words):
                 agent.revise(ticket, 1.0)

@@ -572,6 +572,9 @@ def test_blocks_keep_the_plays_of_their_levels(order):
 
 FIXED = hb.arms.Fixed(ARMS, DIM, -1.0)
 NOISES: dict[str, Any] = {"t_3": hb.noises.StudentT(3.0, 0.5), "Pareto": hb.noises.Pareto(2.1, 0.2)}
+# Under skewed noise a few play: every noise is compiled into every policy.
+SKEWED = ("linucb", "crtm", "crmm", "ol2m")
+PLAYED = [(name, "t_3") for name in ROWS] + [(name, "Pareto") for name in SKEWED]
 
 
 @pytest.mark.parametrize("name", [*ROWS, "uniform"])
@@ -603,17 +606,17 @@ def test_compiled_and_uncompiled_agree_in_every_bit(name):
 @pytest.fixture(scope="module")
 def regrets() -> dict[str, dict[str, float]]:
     """Mean regret of every algorithm at T = 1000 over five repetitions, by noise."""
-    policies = {name: tuned(name) for name in ROWS} | {"uniform": Uniform(DIM, 1)}
     found = {}
     for label, noise in NOISES.items():
+        policies: dict[str, Any] = {name: tuned(name) for name, other in PLAYED if other == label}
+        policies |= {"uniform": Uniform(DIM, 1)}
         problem = hb.Problem(FIXED, hb.links.Identity(), noise)
         result = hb.simulate(policies, problem, horizon=1000, repetitions=5, checkpoints=1, seed=9)
         found[label] = {name: float(result.final(name).mean()) for name in policies}
     return found
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("name", ROWS)
+@pytest.mark.parametrize(("name", "noise"), PLAYED)
 def test_every_algorithm_beats_random_play(name, noise, regrets):
     assert regrets[noise][name] < 0.3 * regrets[noise]["uniform"]
 

@@ -30,7 +30,7 @@ SMALL = {
         "TUNING": "2",
         "NUMBA_DISABLE_JIT": "1",
     },
-    "route_models": {"PORT": "18731"},
+    "route_models": {"PORT": "18731", "NUMBA_DISABLE_JIT": "1"},
 }
 
 

@@ -91,5 +91,5 @@ def test_a_missing_package_says_how_to_get_it() -> None:
 def test_a_changed_file_is_refused() -> None:
     with pytest.raises(DataError, match="must have SHA-256 000000000000"):
         Source("numpy", "any", "numpy/__init__.py", "0" * 64).read()
-    with pytest.raises(DataError, match=r"must hold nothing\.csv"):
+    with pytest.raises(DataError, match=r"must contain nothing\.csv"):
         Source("numpy", "any", "nothing.csv", "0" * 64).read()

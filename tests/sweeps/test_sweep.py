@@ -109,7 +109,7 @@ def test_a_backend_that_is_not_there_is_rejected(given: dict[str, Any], words: s
 
 
 def test_sweep_and_map_cells_do_not_take_the_place_of_each_other():
-    with pytest.raises(hb.InvalidInputError, match="problem must be a Problem"):
+    with pytest.raises(hb.InvalidInputError, match="problems must be a problem, or a dict by name"):
         hb.sweep(square, [{"number": 1.0}], horizon=10)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="horizon"):
         hb.map_cells(square, [{"number": 1.0}], horizon=10)  # type: ignore[call-arg]
