@@ -751,7 +751,7 @@ def test_an_interval_that_may_not_hold_is_reported_on_request_with_a_warning():
     assert always.value == checked.value
     assert always.low < always.value < always.high < np.inf
     assert always.reasons == []
-    assert always.warnings[0] == f"the interval may not hold: {checked.reasons[0]}"
+    assert always.warnings[0] == f"the interval may not be valid: {checked.reasons[0]}"
     constant = hb.Log(few | {"reward": np.ones(400)}, propensity="uniform")
     assert hb.evaluate(constant, policy={"a": 1.0}, interval="always").low == -np.inf
     with pytest.raises(hb.InvalidInputError, match="interval must be one of checked, always"):

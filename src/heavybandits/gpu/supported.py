@@ -34,7 +34,7 @@ def play_on_device(
 
 
 def warn_uncompared(policies: Sequence[Any]) -> None:
-    """Warn of estimators whose runs on a device nobody has compared with the CPU yet."""
+    """Warn of estimators whose runs on a device have not been compared with the CPU yet."""
     estimators = [policy.estimator for policy in policies if isinstance(policy, UCB)]
     found = {
         type(estimator).__name__

@@ -22,7 +22,7 @@ NO_INTERVAL = -math.inf, math.inf
 
 
 class Judgement(NamedTuple):
-    """A mean with its interval, the reasons if it has none, and the doubts if it may not hold."""
+    """A mean with its interval, the reasons if it has none, and the doubts if it may not be valid."""
 
     estimate: Estimate
     reasons: list[str]
@@ -164,7 +164,7 @@ class Evaluation:
     def warnings(self) -> list[str]:
         """What is wrong with the log or the settings, one sentence each; empty if nothing is."""
         d, moment, found = self.diagnostics, self.settings["raw_moment"], [*self.notes]
-        found += [f"the interval may not hold: {doubt}" for doubt in self._doubts]
+        found += [f"the interval may not be valid: {doubt}" for doubt in self._doubts]
         if d.effective_sample_size < SMALLEST_SAMPLE:
             found.append(
                 f"the effective sample size is {d.effective_sample_size:.0f} of {d.rows} rows: the "
