@@ -22,7 +22,7 @@ NO_INTERVAL = -math.inf, math.inf
 
 
 class Judgement(NamedTuple):
-    """A mean with its interval, the reasons if it has none, and the doubts if it may not be valid."""
+    """A mean with its interval, the reasons if it has none, and doubts if it may not be valid."""
 
     estimate: Estimate
     reasons: list[str]
