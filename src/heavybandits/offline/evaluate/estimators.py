@@ -130,8 +130,7 @@ def evaluate(
     >>> always_call.difference.low > 0.0
     True
     """
-    settings = check_settings(estimator, aggregate, delta, raw_moment, epsilon)
-    settings["interval"] = one_of("interval", interval, INTERVALS)
+    settings = check_settings(estimator, aggregate, delta, raw_moment, epsilon, interval)
     folds, seed = whole("folds", folds, least=2), whole("seed", seed, least=0)
     log = as_log(data, features, reward)
     every = settings["estimator"] == "rejection"  # also the actions that the log never took
@@ -160,7 +159,12 @@ def evaluate(
 
 
 def check_settings(
-    estimator: str | None, aggregate: str, delta: float, raw_moment: float | None, epsilon: float
+    estimator: str | None,
+    aggregate: str,
+    delta: float,
+    raw_moment: float | None,
+    epsilon: float,
+    interval: str = "checked",
 ) -> dict[str, Any]:
     """Validate the settings of the estimate, and choose the estimator."""
     chosen = ("dr" if raw_moment is None else "ips") if estimator is None else estimator
@@ -175,6 +179,7 @@ def check_settings(
                 f"{chosen!r} and {aggregate!r}: the interval of a known moment is that of 'ips'"
             )
     settings: dict[str, Any] = {"estimator": chosen, "aggregate": aggregate}
+    settings |= {"interval": one_of("interval", interval, INTERVALS)}
     settings |= {"delta": bounded_number("delta", delta, DELTA), "raw_moment": raw_moment}
     return settings | {"epsilon": None if raw_moment is None else epsilon}
 
