@@ -22,7 +22,7 @@ ENCODER = Encoder(
 
 
 class FakeCore:
-    """Notes what arrives, and is ready when it is told to be."""
+    """Records what arrives, and is ready while it has no reason not to be."""
 
     def __init__(self) -> None:
         self.received: list[Any] = []
