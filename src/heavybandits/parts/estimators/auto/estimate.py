@@ -15,6 +15,10 @@ NUMBERS, COUNTS = 16, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the base has a hundredth of the penalty
+BASE, RARE_BASE = 2.0, 3.0  # logarithm of a known arm; the second while most rewards are one value
+GAUSSIAN = 1.4826  # s of Gaussian noise over its median size
+HEAVIEST = 3.0  # limit of s over that of Gaussian noise of the same median size
+SECOND_ORDER = 0.2  # weight of the term that grows with w^2, of arms with hardly any rewards
 
 
 class ScaleFreeScratch(NamedTuple):
@@ -266,16 +270,46 @@ def prior_square(region: Region) -> float:
     return penalty_of(region) * total
 
 
-@jitable
-def inflate(
-    estimate: ScaleFreeEstimate, square: float, scale: float, learned: float, volume: float
-) -> float:
-    """Return the squared norm of an arm times its logarithm, 3 + ln(1 + n w^2 / k)."""
-    n = float(estimate.counts[LEARNED])
-    return square * (3.0 + volume + math.log1p(n * square / (scale * scale * learned)))
+class Growth(NamedTuple):
+    """How the squared norm of an arm grows with n: the same for all arms of a decision."""
+
+    base: float
+    slope: float
+    second: float
+    rate: float
 
 
 @jitable
-def shared_volume(estimate: ScaleFreeEstimate, learned: float) -> float:
-    """Return what rare rewards add to the logarithm of every arm: ln(det V / det V_1) / k."""
-    return log_volume(estimate.region) / learned if is_rare(estimate) else 0.0
+def heaviness(estimate: ScaleFreeEstimate) -> float:
+    """Return (s / (1.4826 q))^2, within 1 and 9: 1 if the noise is Gaussian, more if its tails are
+    heavier. q is the typical residual."""
+    usual = GAUSSIAN * estimate.numbers[RESIDUAL]
+    if not usual > 0.0:
+        return 1.0
+    ratio = min(max(math.sqrt(estimate.numbers[SQUARE]) / usual, 1.0), HEAVIEST)
+    return ratio * ratio
+
+
+@jitable
+def growth_of(estimate: ScaleFreeEstimate, learned: float) -> Growth:
+    """Return the growth of this moment; `learned` is that of `learned_directions`.
+
+    While most rewards are one value, ln(det V / det V_1) / k is added for every arm.
+    """
+    rate = float(estimate.counts[LEARNED]) / learned
+    if is_rare(estimate):
+        return Growth(RARE_BASE + log_volume(estimate.region) / learned, 1.0, 0.0, rate)
+    return Growth(BASE, heaviness(estimate), SECOND_ORDER, rate)
+
+
+@jitable
+def inflate(growth: Growth, square: float, scale: float) -> float:
+    """Return w^2 (base + slope L + second w^2 L^2), L = ln(1 + n w^2 / k), in units of `scale`.
+
+    One reward may mislead about an arm with hardly any others, and more so if tails are heavy. So
+    the width of such an arm grows faster with n: it is played again, however bad it seems.
+    """
+    relative = square / (scale * scale)
+    logarithm = math.log1p(growth.rate * relative)
+    steep = growth.second * relative * logarithm
+    return square * (growth.base + (growth.slope + steep) * logarithm)

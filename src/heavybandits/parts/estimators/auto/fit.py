@@ -70,6 +70,7 @@ from .events import (
 )
 
 PENALTY = 0.1  # least lambda, in dimensions; features have variance one
+SLOWEST = 0.1  # times sqrt(n d): largest lambda, or a policy that plays few arms learns nothing else
 CHANGED, FAR = 8, 2.0  # restart after so many rewards in a row beyond this multiple of the limit
 SHRUNK = 64.0  # restart if rewards are smaller than typical ones by this factor
 LATEST = 12  # latest rewards that are compared with typical ones
@@ -148,7 +149,12 @@ def is_due(learned: int) -> bool:
 
 @outlined
 def update_penalty(estimate: ScaleFreeEstimate) -> None:
-    """lambda = k s^2 / ||slopes||^2, between 0.1 d and the mean information on a slope."""
+    """lambda = k s^2 / ||slopes||^2, between 0.1 d and the mean information on a slope, and at most
+    0.1 sqrt(n d).
+
+    The best arms have almost equal means. The more often they are played, the smaller the slopes
+    seem, and without the last limit lambda would grow until the other arms seem to be known.
+    """
     region, dim = estimate.region, estimate.middle.size
     least, total = PENALTY * float(dim), 0.0
     floor = penalty_of(region)
@@ -157,7 +163,8 @@ def update_penalty(estimate: ScaleFreeEstimate) -> None:
         mixed = region.design[i, dim] + region.recent[i, dim]
         own = region.design[i, i] + region.recent[i, i] - floor
         total += own - mixed * mixed / constant if constant > 0.0 else own
-    most = max(total / float(dim), least)
+    slowest = SLOWEST * math.sqrt(float(estimate.counts[LEARNED]) * float(dim))
+    most = max(min(total / float(dim), slowest), least)
     noise = learned_directions(region) * estimate.numbers[SQUARE]
     signal = prior_square(region) / floor
     change_penalty(region, max(noise / signal, least) if noise < most * signal else most)

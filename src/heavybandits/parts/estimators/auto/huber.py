@@ -46,13 +46,13 @@ from .estimate import (
     ScaleFreeEstimate,
     ScaleFreeScratch,
     fill_row,
+    growth_of,
     inflate,
     is_rare,
     learned_directions,
     notice_features,
     novelty,
     novelty_of_one,
-    shared_volume,
 )
 from .events import (
     AMOUNTS,
@@ -110,8 +110,8 @@ def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
     region, sizes, block = estimate.region, estimate.sizes, estimate.scratch.block
     lanes = estimate.scratch.lanes
     above, below, log_sizes, size_squares = lanes[0], lanes[1], lanes[2], lanes[3]
-    learned, sized = learned_directions(region), predicts_sizes(estimate)
-    volume, forced = shared_volume(estimate, learned), estimate.numbers[DEBT] >= 1.0
+    growth = growth_of(estimate, learned_directions(region))
+    sized, forced = predicts_sizes(estimate), estimate.numbers[DEBT] >= 1.0
     constant = CONSTANT * sizes.centre[estimate.middle.size]
     for first in range(0, buffer.scores.size, LANES):
         fill_block(estimate, buffer.features, first)
@@ -129,7 +129,7 @@ def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
             if forced:
                 buffer.scores[first + lane] = 0.0
             else:
-                square = inflate(estimate, square, scale, learned, volume)
+                square = inflate(growth, square, scale)
             buffer.squares[first + lane] = square
 
 
@@ -216,7 +216,9 @@ class ScaleFreeHuber(NamedTuple):
 
     The penalty starts at lambda = 0.1 d. Whenever the number of rewards has doubled, and every 1024
     rewards, it becomes lambda = k s^2 / ||slopes||^2, the fixed point of the evidence (MacKay
-    1992); k = d - lambda tr V^-1 is the number of learned directions.
+    1992); k = d - lambda tr V^-1 is the number of learned directions. It is at most 0.1 sqrt(n d):
+    the arms that are played most are the best ones, whose means are almost equal, and their slopes
+    alone would make lambda grow without end.
 
     The first 32 rewards are kept, and fitted again from scratch as they come in: outliers among
     them are known only later. Eight rewards in a row beyond twice their limits are not noise but
@@ -331,16 +333,14 @@ class ScaleFreeHuber(NamedTuple):
         return measure(estimate.region, estimate.scratch.row)
 
     def arm_norm(self, estimate: ScaleFreeEstimate, x: Floats) -> float:
-        """Return w sqrt(3 + ln(1 + n w^2 / k)); with rare rewards ln(det V / det V_1) / k more."""
+        """Return the norm of an arm, which grows with n as `inflate` says."""
         fill_row(estimate, x)
         region, row = estimate.region, estimate.scratch.row
         square = novelty(estimate, x)
         for i in range(row.size):
             square += row[i] * dot(region.inverse[i], row)
-        learned = learned_directions(region)
-        volume = shared_volume(estimate, learned)
-        scale = noise_scale_of(estimate)
-        return math.sqrt(max(inflate(estimate, max(square, 0.0), scale, learned, volume), 0.0))
+        growth = growth_of(estimate, learned_directions(region))
+        return math.sqrt(inflate(growth, max(square, 0.0), noise_scale_of(estimate)))
 
     def best_arm(
         self, estimate: ScaleFreeEstimate, arms: ArmSet, buffer: ArmBuffer, width: float
