@@ -61,27 +61,35 @@ class Case(NamedTuple):
 
 
 def cases() -> Iterator[Case]:
-    """First the cases that separate projection, measuring and learning, then sizes and layouts."""
-    yield Case("crtm exact", "PerRound", 100, ends=LONG)
-    yield Case("crtm exact", "Fixed", 100, ends=LONG)
-    for policy in ("crtm none", "crtm euclidean", "linucb"):
-        yield Case(policy, "PerRound", 100)
-        yield Case(policy, "Fixed", 100)
+    """First teams of several warps, as they are; then the same by a warp each, and variations."""
+    narrow, l1 = ("CROWDED", -1), 25  # a team has one warp; a large L1 cache
+    kinds = ("PerRound", "Fixed")
+    for changes in ((), (narrow,)):
+        for kind in kinds:
+            yield Case("crtm exact", kind, 100, ends=LONG, changes=changes)
+            yield Case("crtm none", kind, 100, changes=changes)
+            yield Case("crtm exact", kind, 50, changes=changes)
+        yield Case("linucb", "PerRound", 100, changes=changes)
+        yield Case("crtm none", "PerRound", 100, size=2, changes=changes)  # learning alone
+    for kind in kinds:
+        yield Case("crtm exact", kind, 100, size=200)
+        for lanes in (64, 256):
+            yield Case("crtm exact", kind, 100, changes=(("BLOCK", lanes),))
+    for changes in ((), (narrow,)):
+        for runs in (132, 264, 528):
+            yield Case("crtm exact", "PerRound", 100, runs=runs, changes=changes)
+    shared, few = ("TEAMS", 2), ("THREADS", 256)  # V^-1 in shared memory; 8 warps instead of 16
     for policy in ("crtm exact", "crtm none"):
-        yield Case(policy, "PerRound", 50)
-        yield Case(policy, "Fixed", 50)
-    yield Case("crtm none", "PerRound", 100, size=2)  # what learning alone costs
-    for runs in (132, 264, 528, 1_056, 2_112):
-        for policy in ("crtm exact", "crtm none"):
-            yield Case(policy, "PerRound", 100, runs=runs)
-    near, l1 = ("TEAMS", 2), 25  # V^-1 in shared memory, two warps per multiprocessor; a large L1
-    few, more = ("THREADS", 256), ("THREADS", 1_024)  # 8 or 32 warps instead of 16
-    changed = (((near,), SHARED), ((), l1), ((few,), SHARED), ((few,), l1), ((more,), l1))
-    for changes, carveout in changed:
-        for policy in ("crtm exact", "crtm none"):
-            yield Case(policy, "PerRound", 100, changes=changes, carveout=carveout)
-    yield Case("crtm exact", "Fixed", 100, changes=(near,))
-    yield Case("crtm exact", "Fixed", 100, carveout=l1)
+        yield Case(policy, "PerRound", 100, changes=(narrow, shared))
+        yield Case(policy, "PerRound", 100, changes=(narrow,), carveout=l1)
+        yield Case(policy, "PerRound", 100, changes=(narrow, few))
+    yield Case("crtm none", "PerRound", 50, changes=(narrow,))
+    yield Case("crtm none", "PerRound", 50)
+    for dim in (24, 32, 40):  # where a team of several warps begins to be faster
+        yield Case("crtm exact", "PerRound", dim, changes=(narrow,))
+        for lanes in (64, 128):
+            changes = (("CROWDED", 20), ("BLOCK", lanes))
+            yield Case("crtm exact", "PerRound", dim, changes=changes)
 
 
 @contextmanager

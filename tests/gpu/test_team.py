@@ -24,7 +24,7 @@ from heavybandits.core.arm_buffer import (
     take,
 )
 from heavybandits.core.confidence_region import _SHRINK, _STEP, _STRAYED, update_count
-from heavybandits.core.linalg import add_outer, squares
+from heavybandits.core.linalg import add_outer, cholesky, squares
 from heavybandits.core.projection import ROWS, project_ball
 from heavybandits.parts.arms.finite import draw_features
 
@@ -45,7 +45,10 @@ from heavybandits.gpu import (
     storage,
 )
 from heavybandits.gpu.launch import Launch
+from heavybandits.gpu.layout import WARP
 from heavybandits.gpu.team import MAKERS, Shared
+
+TOGETHER = ("lane", "sync", "maximum", "lowest", "value_of")
 
 
 class Team:
@@ -54,27 +57,34 @@ class Team:
     def __init__(self, lanes):
         self.lanes, self.own = lanes, threading.local()
         self.barrier, self.board = threading.Barrier(lanes, timeout=20), np.zeros(lanes)
+        self.warps = [threading.Barrier(WARP, timeout=20) for _ in range(lanes // WARP)]
 
     def lane(self, lanes):
-        return self.own.number
+        return self.own.number % lanes
 
     def sync(self, lanes):
         self.barrier.wait()
 
+    def value_of(self, value, place):
+        return self.agreed(lambda board: board[place], value, WARP)
+
     def total(self, value, lanes):
-        return self.agreed(sum, value)
+        return self.agreed(sum, value, lanes)
 
     def maximum(self, value, lanes):
-        return self.agreed(max, value)
+        return self.agreed(max, value, lanes)
 
     def lowest(self, value, lanes):
-        return int(self.agreed(min, value))
+        return int(self.agreed(min, value, lanes))
 
-    def agreed(self, choose, value):
+    def agreed(self, choose, value, lanes):
+        """What all lanes of the team make of their values, or those of a warp of it."""
+        first = self.own.number // lanes * lanes
+        barrier = self.barrier if lanes == self.lanes else self.warps[first // WARP]
         self.board[self.own.number] = value
-        self.barrier.wait()
-        found = choose(self.board)
-        self.barrier.wait()
+        barrier.wait()
+        found = choose(self.board[first : first + lanes])
+        barrier.wait()
         return found
 
     def run(self, work):
@@ -88,7 +98,8 @@ class Team:
                     work()
             except BaseException as error:
                 errors.append(error)
-                self.barrier.abort()
+                for barrier in (self.barrier, *self.warps):
+                    barrier.abort()
 
         threads = [threading.Thread(target=as_lane, args=(i,)) for i in range(self.lanes)]
         for thread in threads:
@@ -160,6 +171,11 @@ def test_a_team_projects_where_the_cpu_does(monkeypatch, lanes, dim, spread, err
     assert np.abs(found - wanted).max() < error
 
 
+@pytest.mark.parametrize("far", [1.0 + 1e-5, 1.3])
+def test_a_team_of_several_warps_projects_where_the_cpu_does(monkeypatch, far):
+    test_a_team_projects_where_the_cpu_does(monkeypatch, 64, 40, 1e3, 1e-11, far)
+
+
 @pytest.mark.parametrize(("far", "basis"), [(1.0 + 1e-6, False), (1.0 + 1e-4, False), (1.3, True)])
 def test_a_point_just_outside_needs_no_basis(monkeypatch, far, basis):
     rng, asked = np.random.default_rng(1), []
@@ -209,6 +225,9 @@ def test_a_direction_that_v_knows_nothing_of_is_no_trouble(monkeypatch):
 # ---- arms and V, to the last bit
 
 SIZES = [(8, 10, 20), (2, 5, 3), (32, 3, 40), (8, 1, 1)]  # lanes, d and K
+MANY = [(64, 11, 20), (64, 18, 3), (64, 16, 70), (128, 1, 1)]  # lanes of several warps, d and K
+HELD = [(*sizes, common) for sizes in SIZES for common in (True, False)]
+HELD += [(*sizes, True) for sizes in MANY]
 
 
 def stand_in(monkeypatch, team):
@@ -218,7 +237,7 @@ def stand_in(monkeypatch, team):
         "opaque": lambda number: number,
         "cuda": SimpleNamespace(local=SimpleNamespace(array=lambda size, kind: np.zeros(size))),
         "combine": own_arms.combine_rows,
-        **{name: getattr(team, name) for name in ("lane", "sync", "maximum", "lowest")},
+        **{name: getattr(team, name) for name in TOGETHER},
     }
     for module in (arms, own_arms, confidence_region):
         for name in names.keys() & vars(module).keys():
@@ -260,8 +279,7 @@ def gathered(made, field, size, common):
 
 
 @pytest.mark.parametrize("strayed", [0.0, 1.0])
-@pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+@pytest.mark.parametrize(("lanes", "dim", "size", "common"), HELD)
 def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common, strayed):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
@@ -303,8 +321,7 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
         assert gathered(made, field, size, common).tobytes() == wanted.tobytes(), field
 
 
-@pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+@pytest.mark.parametrize(("lanes", "dim", "size", "common"), HELD)
 def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common):
     team, key = Team(lanes), np.uint64(2**63 + 7)
     stand_in(monkeypatch, team)
@@ -317,7 +334,9 @@ def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common)
     assert gathered(made, "features", size, common).tobytes() == wanted.tobytes()
 
 
-@pytest.mark.parametrize(("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (8, 25), (4, 1)])
+@pytest.mark.parametrize(
+    ("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (8, 25), (4, 1), (64, 7), (64, 40)]
+)
 def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
@@ -327,6 +346,20 @@ def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     widen = twin_of(add_outer, lanes, True)
     assert team.run(lambda: widen(matrix, 0.37, x)) == []
     assert matrix.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize(("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (64, 70)])
+def test_a_team_factorises_v_as_the_cpu_does(monkeypatch, lanes, dim, works):
+    team, rng, found = Team(lanes), np.random.default_rng(dim), []
+    stand_in(monkeypatch, team)
+    matrix = region(rng, dim, 1e3) if works else np.ones((dim, dim))
+    wanted, made = np.zeros((2, dim, dim))
+    assert cholesky(matrix, wanted) == works
+    assert team.run(lambda: found.append(confidence_region.factorise(matrix, made, lanes))) == []
+    assert found == lanes * [works]
+    if works:
+        assert made.tobytes() == wanted.tobytes()
 
 
 def test_nothing_that_waits_is_sent_before_the_last_kernel(monkeypatch):

@@ -1,7 +1,7 @@
 """How the runs of one kind are laid out on the device.
 
-A team of lanes plays a run, or a lane alone: where a decision lasts many plays, and where an
-estimator has no cooperative form.
+A team of lanes plays a run: lanes of a warp or, if its matrices are large, of several warps. A lane
+plays alone where a decision lasts many plays, and where an estimator has no cooperative form.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,6 +14,7 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.capabilities import keeps_factor
 from ..core.loop import make_episode
 from ..core.part import classes_of
+from ..parts.arms import PerDecision, PerRound
 from ..parts.estimators import Discounted, NewtonEnsemble, ScaleFreeHuber
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
@@ -23,6 +24,7 @@ from ..parts.policies import UCB
 COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
 POOLED = (COMMON, ALIKE)
 WARP = 32
+BLOCK = 128  # lanes of a team of several warps
 NOISES = 64  # of a team, drawn at once, at most
 CORE = 227 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
@@ -30,11 +32,14 @@ QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
 TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
+CROWDED = 6  # teams of a warp per multiprocessor: if no more have room, a team has several warps
+RESERVED = 256  # numbers per block that a layout leaves to CUDA, if several blocks must have room
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
 WRITERS = frozenset({Discounted, ScaleFreeHuber})  # which write to their regions themselves
+DRAWN = (PerDecision, PerRound)  # arms that change, and that a team of several warps can draw
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
 
 # Of all that states hold, what the twins of this folder divide among the lanes.
@@ -98,8 +103,9 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
 
 
 def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
-    """The arrays of a team's buffer: in common if the arms never change, else those of a lane."""
-    still = arms.redraw == "never"
+    """The arrays of a team's buffer: in common if the arms never change or the team has several
+    warps, else those of a lane."""
+    still = arms.redraw == "never" or lanes > WARP
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
     yield Leaf("buffer_features", np.zeros((arms.dim, columns)), place)
     yield Leaf("buffer_scores", np.zeros(columns), place)
@@ -130,6 +136,8 @@ def largest_block(lanes: int, size: int, dim: int, most: int) -> int:
 
     Few numbers of warps, for every one is another kernel to compile.
     """
+    if lanes > WARP:
+        return min(resident(1, lanes, size, dim), 1)
     warp = WARP // lanes
     most = warp << max(-(-most // warp) - 1, 0).bit_length()
     sizes = range(0, min(most, THREADS // lanes) + 1, warp)
@@ -160,10 +168,12 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
         threads = 128 if runs >= MANY else 32
         return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
     lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP
+    if is_crowded(leaves, policy, arms):
+        lanes = BLOCK
     while not is_filling(found := near(leaves, policy, arms, lanes), policy, arms, lanes):
         lanes *= 2
     noises = noises_of(policy)
-    size = room(found, noises)
+    size = room(found, noises) + (RESERVED if lanes > WARP else 0)
     teams = largest_block(lanes, size, arms.dim, -(-runs // PROCESSORS))
     if teams == 0:
         raise InvalidInputError(
@@ -181,6 +191,8 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
     """These leaves and those of the buffer, the large ones in device memory where room is scarce,
     and where a decision lasts so long that its buffer is seldom read."""
     leaves = [*leaves, *buffer_leaves(arms, lanes)]
+    if lanes > WARP:
+        return near_warps([Leaf("exchange", np.zeros(lanes // WARP), COMMON), *leaves], arms)
     for field in _LARGE:
         seldom = policy.plays > ALONE and field in ArmBuffer._fields
         if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < TEAMS:
@@ -188,9 +200,29 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
     return leaves
 
 
+def near_warps(leaves: list[Leaf], arms: Any) -> list[Leaf]:
+    """These leaves, for teams of several warps: two teams are enough for a multiprocessor, and one
+    that has V^-1 at hand is better than two that fetch it."""
+    for field in _LARGE:
+        wanted = 1 if field == "inverse" else 2
+        size = room(leaves) + RESERVED
+        if resident(1, BLOCK, size, arms.dim) < wanted:
+            leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
+    return leaves
+
+
+def is_crowded(leaves: Sequence[Leaf], policy: Any, arms: Any) -> bool:
+    """Return True if so few teams of a warp have room for their matrices that teams of several
+    warps are faster. The arms must be made by functions of the library, which all lanes call."""
+    if policy.plays > ALONE or not (arms.redraw == "never" or type(arms) in DRAWN):
+        return False
+    found = [*leaves, *buffer_leaves(arms, WARP)]
+    return resident(1, WARP, room(found), arms.dim) <= CROWDED
+
+
 def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
     """Return True if teams of so many lanes keep a multiprocessor busy, and no lane for long."""
-    if lanes == WARP:
+    if lanes >= WARP:
         return True
     teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
     busy = policy.plays > ALONE or teams * lanes >= WARP * WARPS
