@@ -88,8 +88,8 @@ def cases() -> Iterator[Case]:
     for dim in (24, 32, 40):  # where a team of several warps begins to be faster
         yield Case("crtm exact", "PerRound", dim, changes=(narrow,))
         for lanes in (64, 128):
-            changes = (("CROWDED", 20), ("BLOCK", lanes))
-            yield Case("crtm exact", "PerRound", dim, changes=changes)
+            wide = (("CROWDED", 20), ("BLOCK", lanes))
+            yield Case("crtm exact", "PerRound", dim, changes=wide)
 
 
 @contextmanager

@@ -14,10 +14,11 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.capabilities import keeps_factor
 from ..core.loop import make_episode
 from ..core.part import classes_of
-from ..parts.arms import PerDecision, PerRound
+from ..parts.arms import PerDecision, PerRound, Storefront
 from ..parts.estimators import Discounted, NewtonEnsemble, ScaleFreeHuber
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
+from .worlds import is_still, world_arrays
 
 # Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
 # after a decision; in device memory.
@@ -116,6 +117,13 @@ def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
     yield Leaf("buffer_kept", np.array([-1]), OWN)  # of `synced`
 
 
+def world_leaves(problem: Any, plays: int) -> Iterator[Leaf]:
+    """The arrays of what changes a problem; none if nothing does."""
+    if problem is not None and not is_still(problem):
+        for name, array in world_arrays(problem, plays):
+            yield Leaf(name, array, FAR)
+
+
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
     """Numbers that a team shares; its size is such that the teams of a warp meet different
     banks of the memory."""
@@ -152,8 +160,12 @@ def _far(leaf: Leaf) -> Leaf:
     return leaf._replace(place=FAR)
 
 
-def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Layout:
+def make_layout(
+    policy: Any, arms: Any, runs: int = THREADS * PROCESSORS, problem: Any = None
+) -> Layout:
     """The layout for runs of a policy on an arm set, so many of them at once.
+
+    problem: the problem of the arms, if it may change while it is played.
 
     Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
     many end the sooner the fewer lanes have nothing to do. A block has as many teams as there are
@@ -163,8 +175,10 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
     columns = arms.make_buffer().penalty.size
     if policy.plays > ALONE:
         leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
-    if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
-        leaves += leaves_of(arms.make_buffer(), "buffer")
+    moves = (problem is not None and not is_still(problem)) or isinstance(arms, Storefront)
+    scarce = policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS
+    if moves or scarce or not is_for_teams(policy):
+        leaves += [*leaves_of(arms.make_buffer(), "buffer"), *world_leaves(problem, policy.plays)]
         threads = 128 if runs >= MANY else 32
         return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
     lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP

@@ -9,13 +9,13 @@ import numpy as np
 from .._utils.errors import DeviceError, InvalidInputError, warn_caller
 from ..core.capabilities import capacity_of, keeps_factor
 from ..core.part import classes_of, is_part, separate_streams
-from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
+from ..parts.arms import Fixed, FromArray, PerDecision, PerRound, Storefront
 from ..parts.estimators import NewtonEnsemble, RidgeEnsemble
 from ..parts.policies import UCB, Uniform
 from .batches import Job
 from .layout import ALONE, WRITERS, Layout
 
-_ARMS = (Fixed, PerDecision, PerRound, FromArray)
+_ARMS = (Fixed, PerDecision, PerRound, FromArray, Storefront)
 
 
 def play_on_device(
@@ -67,18 +67,6 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
         if reason := _obstacle(policy):
             raise InvalidInputError(
                 f"policies[{name!r}] cannot be played on device='cuda': {reason}"
-            )
-
-
-def check_still(problem: Any) -> None:
-    """Raise for a problem that changes while it is played, or whose noise sees the arm."""
-    found = {name: getattr(problem, name) for name in ("drift", "delay", "adversary")}
-    found["noise"] = problem.noise if hasattr(type(problem.noise), "reward") else None
-    for name, part in found.items():
-        if part is not None:
-            raise InvalidInputError(
-                f"device='cuda' plays problems without drift, delay and adversary, whose noise "
-                f"does not see the arm, got {name} = {type(part).__name__}: use device='cpu'"
             )
 
 
