@@ -161,8 +161,10 @@ def test_a_lane_plays_alone_what_has_no_cooperative_form(name):
 def test_what_was_never_compared_on_a_device_is_named():
     names = ("crtm", "auto", "cral", "linucb")
     with pytest.warns(UserWarning, match="^DoublingHuber, ScaleFreeHuber: .* not been compared"):
-        warn_uncompared([POLICIES[name] for name in names])
-    warn_uncompared([POLICIES["crtm"]])
+        warn_uncompared([make_job(POLICIES[name]) for name in names])
+    with pytest.warns(UserWarning, match="^a problem that changes: .* --worlds"):
+        warn_uncompared([Job(*CASES["jumps"], 100, (100,), 0, 0, 2)])
+    warn_uncompared([make_job(POLICIES["crtm"])])
 
 
 def test_few_runs_are_played_by_many_lanes_each():

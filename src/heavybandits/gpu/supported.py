@@ -14,6 +14,7 @@ from ..parts.estimators import NewtonEnsemble, RidgeEnsemble
 from ..parts.policies import UCB, Uniform
 from .batches import Job
 from .layout import ALONE, WRITERS, Layout
+from .worlds import is_still
 
 _ARMS = (Fixed, PerDecision, PerRound, FromArray, Storefront)
 
@@ -26,26 +27,28 @@ def play_on_device(
     advance: called with the number of plays that are done.
     """
     require_device()
-    warn_uncompared([job.policy for job in jobs])
+    warn_uncompared(jobs)
     from .run import play_jobs
 
     separated = [job._replace(policy=separate_streams(job.policy)) for job in jobs]
     return play_jobs(separated, advance)
 
 
-def warn_uncompared(policies: Sequence[Any]) -> None:
-    """Warn of estimators whose runs on a device have not been compared with the CPU yet."""
-    estimators = [policy.estimator for policy in policies if isinstance(policy, UCB)]
+def warn_uncompared(jobs: Sequence[Job]) -> None:
+    """Warn of runs on a device that have not been compared with the CPU yet."""
+    estimators = [job.policy.estimator for job in jobs if isinstance(job.policy, UCB)]
     found = {
         type(estimator).__name__
         for estimator in estimators
         if keeps_factor(estimator) or classes_of(estimator) & WRITERS
     }
+    if not all(is_still(job.problem) for job in jobs):
+        found.add("a problem that changes")
     if found:
         warn_caller(
             f"{', '.join(sorted(found))}: the kernel for a GPU compiles, but its results have not "
             f"been compared with those of the CPU yet. Compare a few runs with device='cpu', or "
-            f"run benchmarks/gpu_check.py --alone"
+            f"run benchmarks/gpu_check.py --alone and --worlds"
         )
 
 
