@@ -1,29 +1,36 @@
-"""Where the time of a play goes at d = 50 and d = 100 on a GPU.
+"""Where the time of a play goes on a GPU at d = 50 and d = 100.
 
-    python benchmarks/gpu_wide.py --out gpu_wide.json
+    python benchmarks/gpu_wide.py --out gpu_wide.jsonl
 
-takes at most three minutes on a machine with an NVIDIA GPU; half of that compiles kernels. Every
-case is played in pieces of growing length, and the device times each piece. The share of
-projections falls from piece to piece, so a line through microseconds against projections per play
-separates the cost of one projection from that of the rest. Further cases leave the projection out,
-change the number of runs, or change how the kernel uses a multiprocessor.
+takes less than two minutes on a machine with an NVIDIA GPU and 16 cores; most of it compiles
+kernels. A case is played in pieces, and the device times each piece. Cases without projection, with
+few runs, with fixed arms and with a warp per run separate the causes.
 
-Prints one table row per case, and writes one JSON line per case.
+Every group of cases has a process of its own, so that an error of the device ends one group only.
+What teams of several warps play is compared with the CPU before it is timed. Prints a table, and
+writes one JSON line per case.
 """
 
 import argparse
 import json
+import os
+import pickle
+import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
+
+if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
+    setattr(np, "row_stack", np.vstack)  # noqa: B010
 
 import heavybandits as hb
 from heavybandits._utils.errors import DeviceError
@@ -32,19 +39,21 @@ from heavybandits.gpu.batches import Job
 from heavybandits.gpu.layout import make_layout
 from heavybandits.gpu.supported import require_device
 from heavybandits.parts.policies.checks import check_policies
+from heavybandits.simulation.player import play_job
 from heavybandits.simulation.problem import check_problem
 
-FULL = 4_224  # runs that fill an H200
-ENDS = (32, 128, 320, 704)  # plays at which a piece ends
-LONG = (*ENDS, 1_472, 3_008)
-BUDGET = 8.0  # seconds after which a case starts no further piece
+FULL = 2_112  # runs that fill an H200, 16 per multiprocessor
+ENDS = (32, 128, 320)  # plays at which a piece ends
+LONG = (*ENDS, 704, 1_472)
+COMPARED = 16  # runs that are compared with the CPU
+CLOSE = 1e-9  # relative error of a regret that agrees
 SHARED = 100  # percent of the memory next to a multiprocessor that is shared; the rest is L1 cache
 
 
 class Case(NamedTuple):
     """What is timed; `changes` are constants of the module of layouts."""
 
-    policy: str  # "crtm exact", "crtm euclidean", "crtm none" or "linucb"
+    policy: str  # "crtm exact", "crtm none" or "linucb none"
     arms: str
     dim: int
     size: int = 20
@@ -52,6 +61,7 @@ class Case(NamedTuple):
     ends: tuple[int, ...] = ENDS
     changes: tuple[tuple[str, int], ...] = ()
     carveout: int = SHARED
+    compared: bool = False
 
     @property
     def name(self) -> str:
@@ -60,36 +70,32 @@ class Case(NamedTuple):
         return ", ".join((self.policy, self.arms, f"d={self.dim}, K={self.size}", *changed))
 
 
-def cases() -> Iterator[Case]:
-    """First teams of several warps, as they are; then the same by a warp each, and variations."""
-    narrow, l1 = ("CROWDED", -1), 25  # a team has one warp; a large L1 cache
-    kinds = ("PerRound", "Fixed")
-    for changes in ((), (narrow,)):
-        for kind in kinds:
-            yield Case("crtm exact", kind, 100, ends=LONG, changes=changes)
-            yield Case("crtm none", kind, 100, changes=changes)
-            yield Case("crtm exact", kind, 50, changes=changes)
-        yield Case("linucb", "PerRound", 100, changes=changes)
-        yield Case("crtm none", "PerRound", 100, size=2, changes=changes)  # learning alone
-    for kind in kinds:
-        yield Case("crtm exact", kind, 100, size=200)
-        for lanes in (64, 256):
-            yield Case("crtm exact", kind, 100, changes=(("BLOCK", lanes),))
-    for changes in ((), (narrow,)):
-        for runs in (132, 264, 528):
-            yield Case("crtm exact", "PerRound", 100, runs=runs, changes=changes)
-    shared, few = ("TEAMS", 2), ("THREADS", 256)  # V^-1 in shared memory; 8 warps instead of 16
-    for policy in ("crtm exact", "crtm none"):
-        yield Case(policy, "PerRound", 100, changes=(narrow, shared))
-        yield Case(policy, "PerRound", 100, changes=(narrow,), carveout=l1)
-        yield Case(policy, "PerRound", 100, changes=(narrow, few))
-    yield Case("crtm none", "PerRound", 50, changes=(narrow,))
-    yield Case("crtm none", "PerRound", 50)
-    for dim in (24, 32, 40):  # where a team of several warps begins to be faster
-        yield Case("crtm exact", "PerRound", dim, changes=(narrow,))
-        for lanes in (64, 128):
-            wide = (("CROWDED", 20), ("BLOCK", lanes))
-            yield Case("crtm exact", "PerRound", dim, changes=wide)
+NARROW = ("CROWDED", -1)  # a team has one warp
+EXACT, NONE = "crtm exact", "crtm none"
+GROUPS: dict[str, list[Case]] = {
+    "a warp per run": [
+        Case(EXACT, "PerRound", 100, changes=(NARROW,)),
+        Case(NONE, "PerRound", 100, changes=(NARROW,)),
+        Case(NONE, "PerRound", 100, size=2, changes=(NARROW,)),  # what learning alone costs
+        Case(EXACT, "Fixed", 100, ends=LONG, changes=(NARROW,)),
+        Case(EXACT, "PerRound", 100, runs=528, changes=(NARROW,)),
+        Case(EXACT, "PerRound", 100, changes=(NARROW,), carveout=25),  # a large L1 cache
+        Case(EXACT, "PerRound", 100, changes=(NARROW, ("TEAMS", 2))),  # V^-1 in shared memory
+        Case(EXACT, "PerRound", 50, changes=(NARROW,)),
+    ],
+    "several warps": [
+        Case("linucb none", "PerRound", 100, compared=True),
+        Case(NONE, "PerRound", 100, compared=True),
+        Case(EXACT, "PerRound", 100, compared=True),
+        Case(EXACT, "PerRound", 100, runs=132),
+    ],
+    "fixed arms": [Case(EXACT, "Fixed", 100, ends=LONG, compared=True)],
+    "sizes": [
+        Case(EXACT, "PerRound", 50, compared=True),
+        Case(EXACT, "PerRound", 100, size=200, compared=True),
+    ],
+    "more lanes": [Case(EXACT, "PerRound", 100, changes=(("BLOCK", 256),), compared=True)],
+}
 
 
 @contextmanager
@@ -104,9 +110,9 @@ def changed_layout(case: Case) -> Iterator[None]:
 
 
 def make_job(case: Case) -> Job:
-    policy, _, projection = case.policy.partition(" ")
-    if policy == "linucb":
-        made = hb.linucb(dim=case.dim)
+    name, _, projection = case.policy.partition(" ")
+    if name == "linucb":
+        made = hb.linucb(dim=case.dim, radius=1.0)
     else:
         made = hb.crtm(
             dim=case.dim,
@@ -121,31 +127,40 @@ def make_job(case: Case) -> Job:
     return Job(checked, problem, case.ends[-1], case.ends, 0, 0, case.runs)
 
 
-def compile_case(case: Case) -> None:
-    """Compile the kernel of a case in a process of its own, which leaves it on the disk."""
-    from heavybandits.gpu.run import prepare
-
-    quieten()
-    job = make_job(case)
-    with changed_layout(case):
-        prepare([job], make_layout(job.policy, job.problem.arms, job.size))
-
-
 def quieten() -> None:
     require_device()
     warnings.filterwarnings("ignore", module="numba")
 
 
-def resources(kernel: Any) -> dict[str, Any]:
-    """Registers and bytes of local memory of a thread."""
-    (made,) = kernel.overloads.values()
-    return {"registers": made.regs_per_thread, "local bytes": made.local_mem_per_thread}
+def kernel_key(case: Case) -> tuple[Any, ...]:
+    """What is the same for cases that one kernel plays."""
+    from heavybandits.gpu.kernels import kernel_text
+    from heavybandits.gpu.layout import numbers_of
+
+    job = make_job(case)
+    with changed_layout(case):
+        layout = make_layout(job.policy, job.problem.arms, job.size)
+    text, _ = kernel_text(job.parts, [False] * len(numbers_of(job.parts)), layout)
+    return case.policy, case.arms, text
 
 
-def measure(case: Case) -> dict[str, Any]:
-    """Play a case piece by piece: microseconds of the device per play, and projections per play."""
-    from numba import cuda
+def compile_case(case: Case) -> None:
+    """Compile the kernel of a case, in a process of its own, and leave it on the disk."""
+    quieten()
+    from heavybandits.gpu.run import prepare
 
+    job = make_job(case)
+    with changed_layout(case):
+        prepare([job], make_layout(job.policy, job.problem.arms, job.size))
+
+
+def play_on_cpu(case: Case) -> dict[str, Any]:
+    """What the CPU finds in some runs of a case."""
+    return play_job(make_job(case)._replace(last=COMPARED))
+
+
+def start(case: Case, runs: int) -> Any:
+    """The runs of a case on the device, before their first play."""
     from heavybandits.gpu import compile as compiling
     from heavybandits.gpu.launch import Launch
 
@@ -153,91 +168,135 @@ def measure(case: Case) -> dict[str, Any]:
     job = make_job(case)
     with changed_layout(case):
         layout = make_layout(job.policy, job.problem.arms, job.size)
-        launch = Launch([job], layout)
+        launch = Launch([job._replace(last=runs)], layout)
     for made in launch.kernel.overloads.values():
         made._codelibrary.get_cufunc().set_shared_memory_carveout(case.carveout)
-    stream, start, spent, seconds = cuda.stream(), 0, 0.0, []
+    return launch
+
+
+def compare(case: Case, wanted: dict[str, Any]) -> str:
+    """Play some runs on the device, and say how many agree with the CPU."""
+    from numba import cuda
+
+    launch = start(case, COMPARED)
+    launch.play(0, case.ends[-1], cuda.stream()).stop()
+    cuda.synchronize()
+    found = launch.outcomes(0.0)[0]
+    gap = np.abs(found["regret"] - wanted["regret"])
+    close = (gap <= CLOSE * np.maximum(np.abs(wanted["regret"]), 1e-3)).sum(axis=0)
+    counts = ("updates", "projections", "truncated")
+    equal = np.all([found[name] == wanted[name] for name in counts], axis=(0, 2)).sum()
+    means = f"{found['regret'][:, -1].mean():.6g} and {wanted['regret'][:, -1].mean():.6g}"
+    return f"{close.tolist()} of {COMPARED} regrets close, {equal} counts equal, means {means}"
+
+
+def measure(case: Case) -> dict[str, Any]:
+    """Play a case piece by piece: microseconds of the device per play, and projections per play."""
+    from numba import cuda
+
+    launch = start(case, case.runs)
+    layout, stream, before, seconds = launch.layout, cuda.stream(), 0, []
     for stop in case.ends:
-        if spent > BUDGET:
-            break
-        began = time.perf_counter()
-        timer = launch.play(start, stop, stream)
+        timer = launch.play(before, stop, stream)
         timer.stop()
         cuda.synchronize()
         seconds.append(timer.milliseconds() / 1e3)
-        spent, start = spent + time.perf_counter() - began, stop
-    projections = launch.out["projections"].copy_to_host()[:, : len(seconds)].mean(axis=0)
-    plays = np.diff([0, *case.ends[: len(seconds)]])
-    each = np.diff([0.0, *projections]) / plays
+        before = stop
+    projections = launch.out["projections"].copy_to_host().mean(axis=0)
+    plays = np.diff([0, *case.ends])
     micro = 1e6 * np.array(seconds) / plays / case.runs * layouts.PROCESSORS
-    places = {leaf.name.rpartition("_")[2]: leaf.place for leaf in layout.leaves}
+    (made,) = launch.kernel.overloads.values()
     return {
         "case": case.name,
         "runs": case.runs,
         "lanes": layout.lanes,
         "teams per block": layout.teams,
-        "blocks": -(-case.runs // layout.teams),
-        "inverse": places["inverse"],
-        "features": places["features"],
-        **resources(launch.kernel),
-        "plays per second": float(case.ends[len(seconds) - 1] * case.runs / sum(seconds)),
+        "registers": made.regs_per_thread,
+        "local bytes": made.local_mem_per_thread,
+        "plays per second": case.ends[-1] * case.runs / sum(seconds),
         "plays": plays.tolist(),
         "processor us per play": micro.round(3).tolist(),
-        "projections per play": each.round(4).tolist(),
-        **line(each[1:], micro[1:]),
+        "projections per play": (np.diff([0.0, *projections]) / plays).round(4).tolist(),
     }
 
 
-def line(x: Any, y: Any) -> dict[str, float]:
-    """The line through the pieces: what a projection costs, and what the rest of a play costs."""
-    if x.size < 2 or np.ptp(x) < 0.01:
-        return {}
-    slope, height = np.polyfit(x, y, 1)
-    return {"us per projection": round(slope, 3), "us without": round(height, 3)}
+def run_group(name: str, folder: Path, out: Path) -> int:
+    """Compare and time the cases of a group; the first error ends it."""
+    quieten()
+    wanted = pickle.loads((folder / "cpu").read_bytes())
+    for case in GROUPS[name]:
+        try:
+            if case.compared:
+                print(f"{case.name:55} {compare(case, wanted[case.name])}", flush=True)
+            row = measure(case)
+        except Exception as error:  # other groups go on, in processes of their own
+            print(f"{case.name:55} {type(error).__name__}: {str(error)[:400]}", flush=True)
+            return 1
+        micro, each = row["processor us per play"], row["projections per play"]
+        print(
+            f"{case.name:55} {case.runs:5} {row['plays per second'] / 1e6:8.3f} "
+            f"{micro[0]:8.1f} {micro[-1]:8.1f} {each[0]:6.3f} {each[-1]:6.3f}  "
+            f"{row['lanes']} x {row['teams per block']}, {row['registers']}, {row['local bytes']}",
+            flush=True,
+        )
+        with out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+    return 0
+
+
+def answer(work: Future[Any], left: float, what: str) -> Any:
+    """What a process has found; None, and its error printed, if it failed or takes too long."""
+    try:
+        return work.result(max(left, 0.1))
+    except Exception as error:
+        print(f"{what}: {type(error).__name__}: {str(error)[:400]}", flush=True)
+        return None
+
+
+def prepare_all(groups: Sequence[str], folder: Path, seconds: float) -> None:
+    """Compile all kernels side by side, and play on the CPU what is compared."""
+    cases = [case for name in groups for case in GROUPS[name]]
+    end, compared = time.perf_counter() + seconds, [case for case in cases if case.compared]
+    pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
+    kernels = {kernel_key(case): case for case in cases}
+    compiling = {case.name: pool.submit(compile_case, case) for case in kernels.values()}
+    playing = {case.name: pool.submit(play_on_cpu, case) for case in compared}
+    for name, work in compiling.items():
+        answer(work, end - time.perf_counter(), f"compiling {name}")
+    wanted = {n: answer(work, end - time.perf_counter(), n) for n, work in playing.items()}
+    (folder / "cpu").write_bytes(pickle.dumps(wanted))
+    pool.shutdown(wait=False, cancel_futures=True)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--out", type=Path, default=Path("gpu_wide.json"))
-    parser.add_argument("--seconds", type=float, default=170.0, help="start no case after these")
-    parser.add_argument("--match", default="", help="only cases whose name contains this")
+    parser.add_argument("--out", type=Path, default=Path("gpu_wide.jsonl"))
+    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=[*GROUPS])
+    parser.add_argument("--compiling", type=float, default=60.0, help="seconds, at most")
+    parser.add_argument("--group", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    started = time.perf_counter()
+    if given.group:
+        return run_group(given.group, given.folder, given.out)
     try:
         quieten()
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    chosen = [case for case in cases() if given.match in case.name]
-    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        waiting = [pool.submit(compile_case, case) for case in chosen]
-    failed = [str(work.exception())[:200] for work in waiting if work.exception() is not None]
-    print(*failed, sep="\n")
-    print(f"compiled {len(chosen)} kernels in {time.perf_counter() - started:.0f} s", flush=True)
-    print("us are of one multiprocessor per play, in the first piece and in the last")
-    print(
-        f"{'case':62} {'runs':>5} {'M/s':>7} {'us':>15} {'projections':>13}  reg local", flush=True
-    )
-    with given.out.open("w") as out:
-        for case in chosen:
-            if time.perf_counter() - started > given.seconds:
-                print("out of time")
-                break
+    started = time.perf_counter()
+    with TemporaryDirectory() as place:
+        prepare_all(given.groups, Path(place), given.compiling)
+        print(f"prepared in {time.perf_counter() - started:.0f} s", flush=True)
+        print("us: of one multiprocessor per play, in the first piece and in the last", flush=True)
+        print(f"{'case':55} {'runs':>5} {'M/s':>8} {'us':>17} {'projections':>13}  lanes x teams")
+        for name in given.groups:
+            print(f"-- {name}", flush=True)
+            words = [sys.executable, __file__, "--group", name, "--folder", place]
             try:
-                row = measure(case)
-            except Exception as error:  # the other cases are worth having
-                print(f"{case.name:62} {type(error).__name__}: {str(error)[:80]}", flush=True)
-                continue
-            micro, each = row["processor us per play"], row["projections per play"]
-            print(
-                f"{case.name:62} {case.runs:5} {row['plays per second'] / 1e6:7.3f} "
-                f"{micro[0]:7.1f} {micro[-1]:7.1f} {each[0]:6.3f} {each[-1]:6.3f}  "
-                f"{row['registers']} {row.get('local bytes')} "
-                f"{row.get('us per projection', '')} {row.get('us without', '')}",
-                flush=True,
-            )
-            out.write(json.dumps(row) + "\n")
-            out.flush()
+                subprocess.run([*words, "--out", str(given.out)], timeout=30, check=False)
+            except subprocess.TimeoutExpired:
+                print(f"{name}: stopped after 30 s", flush=True)
+    print(f"ended after {time.perf_counter() - started:.0f} s", flush=True)
     return 0
 
 

@@ -4,8 +4,9 @@ Threads keep to no common step, so what a device would do by luck, they do not.
 """
 
 import importlib.util
+import sys
 import threading
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,13 @@ from heavybandits.core.arm_buffer import (
     take,
 )
 from heavybandits.core.confidence_region import _SHRINK, _STEP, _STRAYED, update_count
-from heavybandits.core.linalg import add_outer, cholesky, squares
+from heavybandits.core.linalg import add_outer, cholesky, combine, squares, subtract
+from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
 from heavybandits.core.projection import ROWS, project_ball
+from heavybandits.core.rng import ARMS, NOISE, stream_key
+from heavybandits.core.world import STILL
 from heavybandits.parts.arms.finite import draw_features
+from heavybandits.simulation.problem import check_problem
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not installed: make gpu-test", allow_module_level=True)
@@ -38,6 +43,7 @@ from heavybandits.gpu import (
     arms,
     compile,
     confidence_region,
+    layout,
     own_arms,
     projection,
     run,
@@ -360,6 +366,95 @@ def test_a_team_factorises_v_as_the_cpu_does(monkeypatch, lanes, dim, works):
     assert found == lanes * [works]
     if works:
         assert made.tobytes() == wanted.tobytes()
+
+
+def lanes_own(value, shared):
+    """The state of one lane: what a team divides is the same array for all, the rest its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    fields = (*layout._DIVIDED.get(type(value).__name__, ()), "design")
+    made = {
+        name: shared.setdefault((id(value), name), field.copy())
+        if name in fields
+        else lanes_own(field, shared)
+        for name, field in zip(value._fields, value, strict=True)
+    }
+    return type(value)(**made)
+
+
+def twins_of(lanes):
+    """The texts that stand for the functions of core where everything large is held in common."""
+    array, own = Shared(float64, 2, lanes), None
+    given: dict[Any, Any] = {combine: (own, own, array), squares: (array, *4 * [own])}
+    held = (arms, confidence_region, projection)
+    made: dict[Any, Any] = {}
+    kinds: Any
+    for function, make in MAKERS.items():
+        if make.__module__ in {module.__name__ for module in held}:
+            count = function.__code__.co_argcount
+            first: Any = (array, own, own) if function is subtract else (array,) * count
+            kinds = given.get(function, (array, own, array) if function is add_outer else first)
+            if function in (best_score, take, pick, follow, load_rows, draw_features):
+                kinds = ((array, *6 * [own]), *(count - 1) * [own])
+            made[function] = make(lanes, *kinds) or function
+    return made
+
+
+@pytest.mark.parametrize("redraw", ["round", "never"])
+@pytest.mark.parametrize("name", ["linucb", "crtm"])
+def test_a_team_of_several_warps_plays_what_the_cpu_plays(monkeypatch, name, redraw):
+    """A whole run. Where it projects, the numbers agree up to rounding."""
+    lanes, dim, size, plays = 64, 5, 7, 8
+    team = Team(lanes)
+    kind: Any = {"round": hb.arms.PerRound, "never": hb.arms.Fixed}[redraw]
+    policy: Any = hb.linucb(dim=dim, radius=1.0)
+    if name == "crtm":
+        policy = hb.crtm(dim=dim, horizon=plays, raw_moment=3.5, radius_scale=1e-3)
+    problem = check_problem(hb.Problem(kind(size, dim), hb.links.Identity(), hb.noises.Laplace()))
+    wanted = hb.simulate(policy, problem, horizon=plays, repetitions=1, checkpoints=4).data
+    twins = twins_of(lanes)
+    stand_ins = {
+        **{name: getattr(team, name) for name in (*TOGETHER, "total")},
+        "writable": lambda array: array,
+        "opaque": lambda number: number,
+        "cuda": SimpleNamespace(local=SimpleNamespace(array=lambda size, kind: np.zeros(size))),
+        "shortening": projection.shortening_rolled_up,
+    }
+    for module in (arms, own_arms, confidence_region, projection, series):
+        for each in stand_ins.keys() & vars(module).keys():
+            monkeypatch.setattr(module, each, stand_ins[each])
+    monkeypatch.setattr(engine, "shortening", projection.shortening_rolled_up)
+    monkeypatch.setattr("numba.cuda.libdevice.rsqrt", lambda x: 1.0 / np.sqrt(x))
+    for module in [m for label, m in sys.modules.items() if label.startswith("heavybandits.")]:
+        for each, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and value in twins:
+                monkeypatch.setattr(module, each, twins[value])
+    shared: dict[Any, Any] = {}
+    state, cpu = policy.init(), problem.arms.make_buffer()
+    rows = np.zeros((dim, size)), np.zeros(size), np.zeros(size)
+    chosen, noise = np.zeros(dim), np.zeros(plays)
+    key, stream = (stream_key(0, 0, each) for each in (ARMS, NOISE))
+    draw_noise(problem.noise, stream, 0, noise)
+    traces = []
+
+    def work():
+        mine = lanes_own(state, shared)
+        synced = np.full(cpu.penalty.size, -1)
+        buffer = ArmBuffer(*rows, np.zeros(size), np.zeros(size), chosen, synced)
+        trace = make_trace(wanted["play"])
+        episode, still = make_episode(1), STILL
+        run = (policy, mine, problem.arms, problem.link, problem.theta, buffer, key, noise)
+        play(*run, episode, trace, Unobserved(), still)
+        traces.append(trace)
+
+    assert team.run(work) == []
+    for trace in traces:
+        assert trace.regret.tolist() == traces[0].regret.tolist()
+        assert trace.projections.tolist() == wanted["projections"].tolist()
+        if name == "linucb":
+            assert trace.regret.tolist() == wanted["regret"].tolist()
+        assert trace.regret == pytest.approx(wanted["regret"], rel=1e-9)
+    assert (wanted["projections"][-1] > 0) == (name == "crtm")
 
 
 def test_nothing_that_waits_is_sent_before_the_last_kernel(monkeypatch):

@@ -159,6 +159,24 @@ def opaque(context: Any, number: Any) -> Any:
 
 
 @intrinsic
+def block_barrier(context: Any) -> Any:
+    """Wait for all lanes of a block, also where those of a warp have gone apart.
+
+    `cuda.syncthreads` is for warps whose lanes are together. Where some lanes call a function that
+    is not inlined, the compiler sees a way out of the kernel in case of an error, and does not
+    bring the lanes together again before the end.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [])
+        wait = builder.call(ir.InlineAsm(kind, "barrier.sync 0;", "~{memory}", True), [])
+        wait.attributes.add("convergent")
+        return context.get_dummy_value()
+
+    return signature(types.none), build
+
+
+@intrinsic
 def leading(context: Any, array: Any, count: Any) -> Any:
     """The first `count` numbers of an array, without the questions that a slice asks."""
 
@@ -207,10 +225,9 @@ def members(lanes: int) -> Any:
 @jitable
 def sync(lanes: int) -> None:
     """What a lane wrote before this, all lanes of its team read after it."""
+    cuda.syncwarp(members(lanes))
     if lanes > WARP:
-        cuda.syncthreads()
-    else:
-        cuda.syncwarp(members(lanes))
+        block_barrier()
 
 
 @jitable
