@@ -64,37 +64,42 @@ class Case(NamedTuple):
     compared: bool = False
 
     @property
+    def same(self) -> tuple[Any, ...]:
+        """What decides the numbers of a run: not how a device plays it."""
+        return self.policy, self.arms, self.dim, self.size, self.ends
+
+    @property
     def name(self) -> str:
         changed = [f"{name}={value}" for name, value in self.changes]
         changed += [f"shared={self.carveout}%"] if self.carveout != SHARED else []
         return ", ".join((self.policy, self.arms, f"d={self.dim}, K={self.size}", *changed))
 
 
-NARROW = ("CROWDED", -1)  # a team has one warp
+NARROW, WIDE = ("CROWDED", -1), ("CROWDED", 6)  # a team has one warp, or several
 EXACT, NONE = "crtm exact", "crtm none"
 GROUPS: dict[str, list[Case]] = {
     "a warp per run": [
-        Case(EXACT, "PerRound", 100, changes=(NARROW,)),
+        Case(EXACT, "PerRound", 100, changes=(NARROW,), compared=True),
         Case(NONE, "PerRound", 100, changes=(NARROW,)),
         Case(NONE, "PerRound", 100, size=2, changes=(NARROW,)),  # what learning alone costs
-        Case(EXACT, "Fixed", 100, ends=LONG, changes=(NARROW,)),
+        Case(EXACT, "Fixed", 100, ends=LONG, changes=(NARROW,), compared=True),
         Case(EXACT, "PerRound", 100, runs=528, changes=(NARROW,)),
         Case(EXACT, "PerRound", 100, changes=(NARROW,), carveout=25),  # a large L1 cache
         Case(EXACT, "PerRound", 100, changes=(NARROW, ("TEAMS", 2))),  # V^-1 in shared memory
-        Case(EXACT, "PerRound", 50, changes=(NARROW,)),
+        Case(EXACT, "PerRound", 50, changes=(NARROW,), compared=True),
     ],
     "several warps": [
-        Case("linucb none", "PerRound", 100, compared=True),
-        Case(NONE, "PerRound", 100, compared=True),
-        Case(EXACT, "PerRound", 100, compared=True),
-        Case(EXACT, "PerRound", 100, runs=132),
+        Case("linucb none", "PerRound", 100, changes=(WIDE,), compared=True),
+        Case(NONE, "PerRound", 100, changes=(WIDE,), compared=True),
+        Case(EXACT, "PerRound", 100, changes=(WIDE,), compared=True),
+        Case(EXACT, "PerRound", 100, runs=132, changes=(WIDE,)),
     ],
-    "fixed arms": [Case(EXACT, "Fixed", 100, ends=LONG, compared=True)],
+    "fixed arms": [Case(EXACT, "Fixed", 100, ends=LONG, changes=(WIDE,), compared=True)],
     "sizes": [
-        Case(EXACT, "PerRound", 50, compared=True),
-        Case(EXACT, "PerRound", 100, size=200, compared=True),
+        Case(EXACT, "PerRound", 50, changes=(WIDE,), compared=True),
+        Case(EXACT, "PerRound", 100, size=200, changes=(WIDE,), compared=True),
     ],
-    "more lanes": [Case(EXACT, "PerRound", 100, changes=(("BLOCK", 256),), compared=True)],
+    "more lanes": [Case(EXACT, "PerRound", 100, changes=(WIDE, ("BLOCK", 256)), compared=True)],
 }
 
 
@@ -227,7 +232,7 @@ def run_group(name: str, folder: Path, out: Path) -> int:
     for case in GROUPS[name]:
         try:
             if case.compared:
-                print(f"{case.name:55} {compare(case, wanted[case.name])}", flush=True)
+                print(f"{case.name:55} {compare(case, wanted[case.same])}", flush=True)
             row = measure(case)
         except Exception as error:  # other groups go on, in processes of their own
             print(f"{case.name:55} {type(error).__name__}: {str(error)[:400]}", flush=True)
@@ -256,14 +261,17 @@ def answer(work: Future[Any], left: float, what: str) -> Any:
 def prepare_all(groups: Sequence[str], folder: Path, seconds: float) -> None:
     """Compile all kernels side by side, and play on the CPU what is compared."""
     cases = [case for name in groups for case in GROUPS[name]]
-    end, compared = time.perf_counter() + seconds, [case for case in cases if case.compared]
+    end, compared = time.perf_counter() + seconds, {c.same: c for c in cases if c.compared}
     pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
     kernels = {kernel_key(case): case for case in cases}
     compiling = {case.name: pool.submit(compile_case, case) for case in kernels.values()}
-    playing = {case.name: pool.submit(play_on_cpu, case) for case in compared}
+    playing = {same: pool.submit(play_on_cpu, case) for same, case in compared.items()}
     for name, work in compiling.items():
         answer(work, end - time.perf_counter(), f"compiling {name}")
-    wanted = {n: answer(work, end - time.perf_counter(), n) for n, work in playing.items()}
+    wanted = {
+        same: answer(work, end - time.perf_counter(), compared[same].name)
+        for same, work in playing.items()
+    }
     (folder / "cpu").write_bytes(pickle.dumps(wanted))
     pool.shutdown(wait=False, cancel_futures=True)
 

@@ -184,11 +184,13 @@ def test_few_kernels_are_compiled_for_any_number_of_runs():
     assert len({(layout.lanes, layout.teams) for layout in layouts}) < 10
 
 
+@pytest.mark.parametrize("crowded", [-1, 6])
 @pytest.mark.parametrize("runs", [1, 2_112, 67_584])
 @pytest.mark.parametrize(
     ("dim", "size"), [(1, 2), (10, 20_000), (129, 440), (300, 500), (350, 700), (600, 40)]
 )
-def test_every_block_has_room(dim, size, runs):
+def test_every_block_has_room(monkeypatch, dim, size, runs, crowded):
+    monkeypatch.setattr(layouts, "CROWDED", crowded)
     for kind in (hb.arms.Fixed, hb.arms.PerRound):
         layout = make_layout(crtm(dim), kind(size, dim), runs)
         assert layout.teams > 0
@@ -277,6 +279,21 @@ def ptx_of(policy, problem, varies=False):
 @pytest.mark.parametrize("name", [name for name in CASES if name not in LIKE_AUTO])
 def test_every_kernel_compiles(name):
     assert ".visible .entry" in ptx_of(*CASES[name])
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+@pytest.mark.parametrize("name", ["crtm_100_200", "crtm_fixed_70_20"])
+def test_the_kernel_of_a_team_of_several_warps_compiles(monkeypatch, name):
+    monkeypatch.setattr(layouts, "CROWDED", 6)
+    policy, problem = CASES[name]
+    layout = make_layout(policy, problem.arms)
+    assert (layout.lanes, layout.teams) == (layouts.BLOCK, 1)
+    assert {leaf.name: leaf.place for leaf in layout.leaves}["exchange"] == COMMON
+    assert layout.leaves[0].name == "exchange"  # where the memory of a block begins
+    ptx = ptx_of(policy, problem)
+    assert "barrier.sync 0;" in ptx
+    assert "bar.sync" not in ptx  # which only lanes that are together may meet
 
 
 @compiles

@@ -45,61 +45,64 @@ def _(lanes, a, factor):
     return stretch
 
 
+@jitable
+def add_by_columns(matrix: Any, scale: float, x: Any, lanes: int) -> None:
+    """A lane has a column, or every second row of it and so on: what lanes of a warp read at the
+    same time is in one piece."""
+    dim, matrix, part = x.size, writable(matrix), cuda.local.array(ROWS_AT_ONCE, float64)
+    width = lanes
+    while width >= 2 * dim and width > WARP:
+        width //= 2
+    apart = lanes // width
+    sync(lanes)
+    for right in range(0, dim, width):
+        j = right + (lane(lanes) & (width - 1))
+        if j < dim:
+            value = x[j]
+            for down in range(lane(lanes) // width, dim, apart * ROWS_AT_ONCE):
+                for m in range(ROWS_AT_ONCE):
+                    i = min(down + m * apart, dim - 1)
+                    part[m] = matrix[i, j] + (scale * x[i]) * value
+                for m in range(ROWS_AT_ONCE):
+                    if down + m * apart < dim:
+                        matrix[down + m * apart, j] = part[m]
+    sync(lanes)
+
+
+@jitable
+def add_by_rows(matrix: Any, scale: float, x: Any, lanes: int) -> None:
+    """Two lanes share a row, half of it each, so that every place is a constant for a lane.
+
+    Some entries are read before any of them is written: what is written might, for all that a
+    compiler knows, be what is read next, and one would wait for the other.
+    """
+    dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
+    half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
+    sync(lanes)
+    for down in range(0, dim, lanes // 2):
+        i = down + lane(lanes) // 2
+        if i < dim:
+            factor = scale * x[i]
+            for first in range(0, half, AT_ONCE):
+                count = min(AT_ONCE, half - first)
+                for j in range(count):
+                    right = min(start + first + j, dim - 1)
+                    part[j] = matrix[i, right] + factor * x[right]
+                for j in range(count):
+                    if dim % 2 == 0 or start + first + j < dim:
+                        matrix[i, start + first + j] = part[j]
+    sync(lanes)
+
+
 @twin(add_outer)
 def _(lanes, matrix, scale, x):
-    if lanes > WARP and isinstance(matrix, Shared):
-        return add_outer_by_columns(lanes)
-
     def add_outer(matrix, scale, x):
-        """Two lanes share a row, half of it each, so that every place is a constant for a lane.
-
-        Some entries are read before any of them is written: what is written might, for all that a
-        compiler knows, be what is read next, and one would wait for the other.
-        """
-        dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
-        half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
-        sync(lanes)
-        for down in range(0, dim, lanes // 2):
-            i = down + lane(lanes) // 2
-            if i < dim:
-                factor = scale * x[i]
-                for first in range(0, half, AT_ONCE):
-                    count = min(AT_ONCE, half - first)
-                    for j in range(count):
-                        right = min(start + first + j, dim - 1)
-                        part[j] = matrix[i, right] + factor * x[right]
-                    for j in range(count):
-                        if dim % 2 == 0 or start + first + j < dim:
-                            matrix[i, start + first + j] = part[j]
-        sync(lanes)
+        if lanes > WARP or (lanes == WARP and x.size > WARP):
+            add_by_columns(matrix, scale, x, lanes)
+        else:
+            add_by_rows(matrix, scale, x, lanes)
 
     return add_outer if isinstance(matrix, Shared) else None
-
-
-def add_outer_by_columns(lanes: int) -> Any:
-    """That of a team of several warps: a lane has a column, or every second row of it and so on."""
-
-    def add_outer(matrix, scale, x):
-        dim, matrix, part = x.size, writable(matrix), cuda.local.array(ROWS_AT_ONCE, float64)
-        width = lanes
-        while width >= 2 * dim and width > WARP:
-            width //= 2
-        apart = lanes // width
-        sync(lanes)
-        for right in range(0, dim, width):
-            j = right + (lane(lanes) & (width - 1))
-            if j < dim:
-                value = x[j]
-                for down in range(lane(lanes) // width, dim, apart * ROWS_AT_ONCE):
-                    for m in range(ROWS_AT_ONCE):
-                        i = min(down + m * apart, dim - 1)
-                        part[m] = matrix[i, j] + (scale * x[i]) * value
-                    for m in range(ROWS_AT_ONCE):
-                        if down + m * apart < dim:
-                            matrix[down + m * apart, j] = part[m]
-        sync(lanes)
-
-    return add_outer
 
 
 @jitable

@@ -33,7 +33,9 @@ QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
 TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
-CROWDED = 6  # teams of a warp per multiprocessor: if no more have room, a team has several warps
+# Teams of a warp per multiprocessor: if no more have room, a team has several warps. Never, as long
+# as no device has compared those with the CPU; benchmarks/gpu_wide.py does, with 6.
+CROWDED = -1
 RESERVED = 256  # numbers per block that a layout leaves to CUDA, if several blocks must have room
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it

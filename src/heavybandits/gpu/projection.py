@@ -44,10 +44,10 @@ def square_of(x: Any, lanes: int) -> float:
 def measure_parts(scratch: Any, size: int, lanes: int) -> float:
     """The parts of the image in the rows of the basis, a lane per row; returns that in the last.
 
-    Where the team has more warps than one, a warp per row.
+    Where there are more entries than lanes in a warp, a warp per row.
     """
     parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
-    if lanes > WARP:
+    if lanes > WARP or (lanes == WARP and image.size > WARP):
         j = lane(lanes) // WARP
         while j < size:
             part, i = 0.0, lane(WARP)
