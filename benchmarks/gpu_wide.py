@@ -1,4 +1,4 @@
-"""Where the time of a play goes on a GPU at d = 50 and d = 100.
+"""The time of a play on a GPU at d = 50 and d = 100, cause by cause.
 
     python benchmarks/gpu_wide.py --out gpu_wide.jsonl
 
@@ -234,7 +234,7 @@ def run_group(name: str, folder: Path, out: Path) -> int:
             if case.compared:
                 print(f"{case.name:55} {compare(case, wanted[case.same])}", flush=True)
             row = measure(case)
-        except Exception as error:  # other groups go on, in processes of their own
+        except Exception as error:  # other groups have processes of their own
             print(f"{case.name:55} {type(error).__name__}: {str(error)[:400]}", flush=True)
             return 1
         micro, each = row["processor us per play"], row["projections per play"]
