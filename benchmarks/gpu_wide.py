@@ -103,6 +103,10 @@ GROUPS: dict[str, list[Case]] = {
 }
 
 
+PROBE = "what a team does"
+NAMES = [PROBE, *GROUPS]
+
+
 @contextmanager
 def changed_layout(case: Case) -> Iterator[None]:
     """Make the layouts of a case with its constants."""
@@ -228,6 +232,9 @@ def measure(case: Case) -> dict[str, Any]:
 def run_group(name: str, folder: Path, out: Path) -> int:
     """Compare and time the cases of a group; the first error ends it."""
     quieten()
+    if name == PROBE:
+        probe()
+        return 0
     wanted = pickle.loads((folder / "cpu").read_bytes())
     for case in GROUPS[name]:
         try:
@@ -249,6 +256,63 @@ def run_group(name: str, folder: Path, out: Path) -> int:
     return 0
 
 
+def probe(lanes: int = 128, dim: int = 20, size: int = 7) -> None:
+    """Let a block do, one after the other, what a team of several warps does; print what agrees."""
+    from numba import cuda
+    from numba.cuda.types import float64
+
+    from heavybandits.core.jit import jitable
+    from heavybandits.gpu.arms import squares_by_rows
+    from heavybandits.gpu.team import carve, lane, maximum, sync, total, value_of, writable
+
+    carve_features, carve_matrix = carve((dim, size), lanes), carve((dim, dim), lanes)
+    carve_squares, measure = carve((size,), lanes), jitable(squares_by_rows(lanes))
+
+    def waiting(given, out):
+        if cuda.threadIdx.x < 5:
+            out[cuda.threadIdx.x] = given[cuda.threadIdx.x]
+        sync(lanes)
+        out[cuda.threadIdx.x] = given[cuda.threadIdx.x]
+
+    def largest(given, out):
+        out[cuda.threadIdx.x] = maximum(given[cuda.threadIdx.x], lanes)
+
+    def summing(given, out):
+        out[cuda.threadIdx.x] = total(given[cuda.threadIdx.x], lanes)
+
+    def asking(given, out):
+        out[cuda.threadIdx.x] = value_of(given[cuda.threadIdx.x], 31 - lane(32))
+
+    def measuring(given, out):
+        pool = cuda.shared.array(0, float64)
+        features, matrix = carve_features(pool, 32), carve_matrix(pool, 32 + dim * size)
+        squares, i = carve_squares(pool, 32 + dim * (size + dim)), lane(lanes)
+        while i < dim * (size + dim):
+            pool[32 + i] = given[i]
+            i += lanes
+        sync(lanes)
+        measure(features, matrix, squares, squares, squares)
+        out[cuda.threadIdx.x] = writable(squares)[cuda.threadIdx.x % size]
+
+    drawn = np.random.default_rng(0).integers(0, 9, dim * (size + dim)).astype(float)
+    x, matrix = drawn[: dim * size].reshape(dim, size), drawn[dim * size :].reshape(dim, dim)
+    lower = np.tril(matrix, -1)
+    width = np.einsum("ik,ij,jk->k", x, lower + lower.T + np.diag(np.diag(matrix)), x)
+    mine, places = drawn[:lanes], np.arange(lanes)
+    wanted = {
+        waiting: mine,
+        largest: np.full(lanes, mine.max()),
+        summing: np.full(lanes, mine.sum()),
+        asking: mine[places // 32 * 32 + 31 - places % 32],
+        measuring: width[places % size],
+    }
+    for function, right in wanted.items():
+        out = cuda.to_device(np.zeros(lanes))
+        cuda.jit(function)[1, lanes, 0, 8_192](cuda.to_device(drawn), out)
+        found = out.copy_to_host()
+        print(f"{function.__name__:55} {(found == right).sum()} of {lanes} agree", flush=True)
+
+
 def answer(work: Future[Any], left: float, what: str) -> Any:
     """What a process has found; None, and its error printed, if it failed or takes too long."""
     try:
@@ -260,7 +324,7 @@ def answer(work: Future[Any], left: float, what: str) -> Any:
 
 def prepare_all(groups: Sequence[str], folder: Path, seconds: float) -> None:
     """Compile all kernels side by side, and play on the CPU what is compared."""
-    cases = [case for name in groups for case in GROUPS[name]]
+    cases = [case for name in groups for case in GROUPS.get(name, [])]
     end, compared = time.perf_counter() + seconds, {c.same: c for c in cases if c.compared}
     pool = ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"))
     kernels = {kernel_key(case): case for case in cases}
@@ -279,7 +343,7 @@ def prepare_all(groups: Sequence[str], folder: Path, seconds: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--out", type=Path, default=Path("gpu_wide.jsonl"))
-    parser.add_argument("--groups", nargs="+", choices=GROUPS, default=[*GROUPS])
+    parser.add_argument("--groups", nargs="+", choices=NAMES, default=NAMES)
     parser.add_argument("--compiling", type=float, default=60.0, help="seconds, at most")
     parser.add_argument("--group", help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..core.part import has_seed, is_part
-from .layout import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
+from .layout import ALIKE, FAR, OWN, POOLED, WARP, Layout, numbers_of
 from .worlds import world_text
 
 
@@ -64,7 +64,7 @@ def kernel({names}, constants, which, truth, arm_keys, noise_keys, observer,
 """
 
 _TEAM = """
-    team = (cuda.threadIdx.x & 1023) // {lanes}
+    team = {team}
     run = cuda.blockIdx.x * {teams} + team
     if run >= which.size:
         return
@@ -127,6 +127,9 @@ def kernel_text(
     own = ("lanes", "teams", "size", "columns", "noises")
     sizes = {name: getattr(layout, name) for name in own}
     sizes |= {"theta": layout.teams * layout.size, "dim": parts[0].dim}
+    # A team that is alone in its block has the same place for all lanes, and the compiler knows it.
+    alone = layout.lanes > WARP
+    sizes |= {"team": 0 if alone else f"(cuda.threadIdx.x & 1023) // {layout.lanes}"}
     sizes |= {"kept": common, "drawn": common + common % 2}
     lines = {
         "arrays": declare(layout),

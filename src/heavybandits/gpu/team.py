@@ -162,9 +162,7 @@ def opaque(context: Any, number: Any) -> Any:
 def block_barrier(context: Any) -> Any:
     """Wait for all lanes of a block, also where those of a warp have gone apart.
 
-    `cuda.syncthreads` is for warps whose lanes are together. Where some lanes call a function that
-    is not inlined, the compiler sees a way out of the kernel in case of an error, and does not
-    bring the lanes together again before the end.
+    `cuda.syncthreads` is for warps whose lanes are together, which no text of a team promises.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
