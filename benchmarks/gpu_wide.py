@@ -45,6 +45,7 @@ from heavybandits.simulation.problem import check_problem
 FULL = 2_112  # runs that fill an H200, 16 per multiprocessor
 ENDS = (32, 128, 320)  # plays at which a piece ends
 LONG = (*ENDS, 704, 1_472)
+INVERTED = (1_000, 2_200)  # V is inverted after 1,024 and 2,048 updates
 COMPARED = 16  # runs that are compared with the CPU
 CLOSE = 1e-9  # relative error of a regret that agrees
 SHARED = 100  # percent of the memory next to a multiprocessor that is shared; the rest is L1 cache
@@ -79,6 +80,7 @@ NARROW, WIDE = ("CROWDED", -1), ("CROWDED", 6)  # a team has one warp, or severa
 EXACT, NONE = "crtm exact", "crtm none"
 GROUPS: dict[str, list[Case]] = {
     "a warp per run": [
+        Case("linucb none", "PerRound", 10, ends=INVERTED, changes=(NARROW,), compared=True),
         Case(EXACT, "PerRound", 100, changes=(NARROW,), compared=True),
         Case(NONE, "PerRound", 100, changes=(NARROW,)),
         Case(NONE, "PerRound", 100, size=2, changes=(NARROW,)),  # what learning alone costs
@@ -96,6 +98,7 @@ GROUPS: dict[str, list[Case]] = {
     ],
     "fixed arms": [Case(EXACT, "Fixed", 100, ends=LONG, changes=(WIDE,), compared=True)],
     "sizes": [
+        Case("linucb none", "PerRound", 50, ends=INVERTED, changes=(WIDE,), compared=True),
         Case(EXACT, "PerRound", 50, changes=(WIDE,), compared=True),
         Case(EXACT, "PerRound", 100, size=200, changes=(WIDE,), compared=True),
     ],
