@@ -11,7 +11,7 @@ from heavybandits.authoring import stream_key
 from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, NOISE
 from heavybandits.core.world import make_world
-from heavybandits.gpu.supported import check_still
+from heavybandits.gpu.layout import make_layout
 from heavybandits.noises import Gaussian, Pareto, StudentT, reward_moment
 from heavybandits.simulation.problem import check_problem
 from heavybandits.worlds import (
@@ -339,9 +339,6 @@ def test_a_noise_that_sees_the_arm_has_no_moments_without_one():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=name_of)
-def test_a_gpu_plays_no_world_that_changes(problem):
-    if problem is STILL:
-        check_still(problem)
-        return
-    with pytest.raises(hb.InvalidInputError, match=r"device='cuda' plays problems without drift"):
-        check_still(problem)
+def test_on_a_gpu_one_lane_plays_a_world_that_changes(problem):
+    layout = make_layout(hb.linucb(dim=problem.arms.dim), problem.arms, problem=problem)
+    assert (layout.lanes == 1) == (problem is not STILL)
