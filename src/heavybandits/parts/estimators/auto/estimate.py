@@ -18,9 +18,9 @@ CONSTANT = 10.0  # value of the constant feature: the base has a hundredth of th
 
 
 class ScaleFreeScratch(NamedTuple):
-    """row: the standardised arm of the moment; block: rows of LANES arms; slopes, image: theta and
-    V^-1 in the units of the features; squares: squared norms of the first rows; lanes: norms and
-    sizes of LANES arms."""
+    """row: the standardised arm of the moment; block: rows of BLOCK arms; slopes, image: theta and
+    V^-1 in the units of the features; squares: squared norms of the first rows; lanes: scores,
+    norms and sizes of BLOCK arms."""
 
     row: Floats
     block: Floats
