@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import heavybandits as hb
-from gpu_cases import cases
+from gpu_cases import cases, forgetful, worlds
 from heavybandits._utils.errors import DeviceError
 from heavybandits.experiments.run import load_experiment, settings_of
 from heavybandits.gpu.batches import Job
@@ -39,6 +39,8 @@ CLOSE = 1e-9  # relative error of a regret that agrees
 MOST = 5.0  # standard errors between two means that agree
 DIM, ARMS = 10, 20
 PARTS = ("comparisons", "speed", "figure1")
+# All that `warn_uncompared` names.
+ALONE = ("auto", "cral", "cral_tuned", *forgetful())
 
 
 def simulate(policy: Any, problem: Problem, horizon: int, runs: int, device: str) -> Any:
@@ -107,6 +109,7 @@ def workload(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
             name = f"CRTM, {kind.__name__.lower()} arms"
             yield name, crtm(dim, plays), problem_of(kind, dim, arms), plays, 4_224
     yield from alone(scale)
+    yield from changing(scale)
 
 
 def alone(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
@@ -114,6 +117,16 @@ def alone(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
     linear = check_problem(fixed_problem()._replace(link=hb.links.Identity()))
     yield "auto, fixed arms", hb.auto(dim=DIM), linear, 20_000 // scale, 16_896
     yield "CRAL, fixed arms", hb.cral(dim=DIM), linear, 20_000 // scale, 16_896
+
+
+def changing(scale: int) -> Iterator[tuple[str, Any, Any, int, int]]:
+    """What is timed of problems that change, whose runs one lane plays."""
+    law, plays = hb.noises.StudentT(3.0, 0.3), 20_000 // scale
+    drift, delay = hb.worlds.Jumps(every=500), hb.worlds.GeometricDelay(20.0, room=300)
+    arms, linucb = hb.arms.Fixed(ARMS, DIM), hb.linucb(dim=DIM, radius=0.1)
+    moving = hb.Problem(arms, hb.links.Identity(), law, drift=drift, delay=delay)
+    yield "LinUCB, jumps and delays", linucb, check_problem(moving), plays, 16_896
+    yield "LinUCB, shop", linucb, hb.worlds.shop(), plays, 16_896
 
 
 def fixed_problem() -> Problem:
@@ -127,19 +140,19 @@ def precompile(work: list[tuple[Any, Problem, int]]) -> None:
     kernels = []
     for policy, problem, runs in work:
         job = Job(check_policies(policy)["policy"], problem, 64, (64,), 0, 0, runs)
-        kernels.append(([job], make_layout(job.policy, problem.arms, runs)))
+        layout = make_layout(job.policy, problem.arms, runs, problem)
+        kernels.append(([job], layout))
     compile_all(kernels)
 
 
-def speeds(quick: bool, only_alone: bool) -> list[dict[str, Any]]:
+def speeds(quick: bool, only: str | None) -> list[dict[str, Any]]:
     """CRTM and CRMM at the sizes of the paper, CRTM as d and K grow, and what one lane plays,
     next to all CPU cores.
 
-    The kernels of the latter are compiled side by side first.
+    The kernels of the latter are compiled side by side first. only: "alone" or "worlds".
     """
-    rows, work, first = [], workload, 3
-    if only_alone:
-        work, first = alone, 0
+    work = {"alone": alone, "worlds": changing, None: workload}[only]
+    rows, first = [], 0 if only else 3
     precompile([(policy, problem, runs) for _, policy, problem, _, runs in work(1)][first:])
     for what, policy, problem, horizon, runs in work(10 if quick else 1):
         gpu = timed(policy, problem, horizon, runs, "cuda")
@@ -224,9 +237,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the plays for speed")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument(
-        "--alone", action="store_true", help="only auto and CRAL, which one lane plays"
+    some = parser.add_mutually_exclusive_group()
+    some.add_argument(
+        "--alone",
+        action="store_const",
+        const="alone",
+        dest="some",
+        help="only auto, CRAL and Discounted, which one lane plays",
     )
+    some.add_argument(
+        "--worlds",
+        action="store_const",
+        const="worlds",
+        dest="some",
+        help="only problems that change while they are played",
+    )
+    parser.add_argument("--cases", nargs="+", help="compare these cases only")
     parser.add_argument("--commit", help="of the sources, where they are no clone")
     parser.add_argument("--out", type=Path, default=HERE / "gpu")
     given = parser.parse_args()
@@ -235,11 +261,11 @@ def main() -> int:
     except DeviceError as error:
         print(error, file=sys.stderr)
         return 2
-    names = ["auto", "cral", "cral_tuned"] if given.alone else [*cases()]
+    names = {"alone": [*ALONE], "worlds": [*worlds()], None: [*cases()]}[given.some]
     parts = (
-        lambda: comparisons(names),
-        lambda: speeds(given.quick, given.alone),
-        lambda: [] if given.alone else figure1(),
+        lambda: comparisons(given.cases or names),
+        lambda: speeds(given.quick, given.some),
+        lambda: [] if given.some else figure1(),
     )
     report: dict[str, Any] = {"machine": machine(given.commit)}
     for title, make in zip(PARTS, parts, strict=True):

@@ -81,7 +81,11 @@ def bar_table(verdicts: list[Row]) -> str:
     rows = []
     for row in verdicts:
         share = row["quantity"].startswith("share of runs")
-        claim = row["claim"].replace("auto's", "`auto`'s")
+        claim = (
+            row["claim"]
+            .replace("auto's", "`auto`'s")
+            .replace(f"{RECOMMENDED}'s", "the recommended policy's")
+        )
         for name, marked in CODE.items():
             claim = claim.replace(f"{name} ", f"{marked} ")
         reading = f"{row['reading']}; {row['note']}" if row["note"] else row["reading"]

@@ -18,6 +18,7 @@ from numba.extending import overload, register_jitable
 import core_subset
 import heavybandits as hb
 from heavybandits.core import numba_internals as internals
+from heavybandits.core.linalg import eigen
 from paths import ROOT
 
 PACKAGE = Path(hb.__file__).parent
@@ -73,6 +74,23 @@ def optimises_the_entry_alone() -> bool:
         with internals.entry(outer.__qualname__):
             kernel.compile((numba.float64,))
     return optimised == [outer.__qualname__] and bool(kernel(3.0) == outer(3.0))
+
+
+def calls_its_own_copies() -> bool:
+    """A kernel of ours shares no function that it has not inlined; any other kernel does."""
+
+    def kernel(matrix: Any, values: Any, vectors: Any) -> None:
+        eigen(matrix, values, vectors)
+
+    arguments, shared = (np.eye(2), np.zeros(2), np.eye(2)), "define linkonce_odr"
+    plain = text_of(njit(kernel), *arguments)
+    with internals.entry(kernel.__qualname__):
+        ours = text_of(njit(kernel), *arguments)
+    return shared in plain and shared not in ours and "define internal" in ours
+
+
+def optimises_kernels_as_a_whole() -> bool:
+    return optimises_the_entry_alone() and calls_its_own_copies()
 
 
 def has_no_cfunc_wrapper() -> bool:
@@ -185,7 +203,7 @@ EFFECTS = {
     "forceinline": has_forceinline,
     "noalias": has_noalias,
     "_nrt": has_no_reference_counting,
-    "passes": optimises_the_entry_alone,
+    "passes": optimises_kernels_as_a_whole,
     "cache": kernels_survive_as_bytes,
     "entry_point": entries_are_bare,
     "instance_class": named_tuples_know_their_class,

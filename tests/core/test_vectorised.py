@@ -87,7 +87,7 @@ def test_whatever_the_arms(arms):
 
 def test_all_of_them_are_met():
     """So that the tests above cannot pass by never meeting one."""
-    some = ("crtm", "crcm, many plays", "supbtc", "cral")
+    some = ("crtm", "crcm, many plays", "supbtc", "cral", "auto")
     met = set().union(
         *(play_watched((POLICIES | MORE)[name], hb.arms.Fixed(5, 3)) for name in some)
     )

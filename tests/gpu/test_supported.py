@@ -7,14 +7,14 @@ import importlib.util
 import re
 import sys
 from types import SimpleNamespace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import heavybandits as hb
 from all_policies import POLICIES
-from gpu_cases import cases
+from gpu_cases import cases, worlds
 from heavybandits.authoring import Region
 from heavybandits.core.rng import NOISE, stream_key
 from heavybandits.core.stream_keys import stream_keys
@@ -30,11 +30,13 @@ from heavybandits.gpu.layout import (
     make_layout,
 )
 from heavybandits.gpu.supported import warn_uncompared
+from heavybandits.gpu.worlds import check_delay
 from heavybandits.simulation.problem import check_problem
 
 COMPILER = importlib.util.find_spec("numba_cuda") is not None
 compiles = pytest.mark.skipif(not COMPILER, reason="numba-cuda is not installed: make gpu-test")
 CASES = cases()
+LIKE_AUTO = ("auto_forgets", "shop_auto")  # whose kernels compile for a minute, as that of `auto`
 CRTM = hb.crtm(dim=3, horizon=100, raw_moment=3.5, radius_scale=1e-3)
 
 
@@ -131,7 +133,7 @@ def test_the_keys_of_many_runs_are_those_of_each(seed):
 @pytest.mark.parametrize("name", CASES)
 def test_what_a_team_holds_in_common_fits_into_its_block(name):
     policy, problem = CASES[name]
-    layout = make_layout(policy, problem.arms)
+    layout = make_layout(policy, problem.arms, problem=problem)
     assert 8 * layout.pool <= CORE
     if layout.lanes > 1:
         warps = -(-layout.lanes * layout.teams // 32)
@@ -159,8 +161,10 @@ def test_a_lane_plays_alone_what_has_no_cooperative_form(name):
 def test_what_was_never_compared_on_a_device_is_named():
     names = ("crtm", "auto", "cral", "linucb")
     with pytest.warns(UserWarning, match="^DoublingHuber, ScaleFreeHuber: .* not been compared"):
-        warn_uncompared([POLICIES[name] for name in names])
-    warn_uncompared([POLICIES["crtm"]])
+        warn_uncompared([make_job(POLICIES[name]) for name in names])
+    with pytest.warns(UserWarning, match="^a problem that changes: .* --worlds"):
+        warn_uncompared([Job(*CASES["jumps"], 100, (100,), 0, 0, 2)])
+    warn_uncompared([make_job(POLICIES["crtm"])])
 
 
 def test_few_runs_are_played_by_many_lanes_each():
@@ -180,11 +184,13 @@ def test_few_kernels_are_compiled_for_any_number_of_runs():
     assert len({(layout.lanes, layout.teams) for layout in layouts}) < 10
 
 
+@pytest.mark.parametrize("crowded", [-1, 6])
 @pytest.mark.parametrize("runs", [1, 2_112, 67_584])
 @pytest.mark.parametrize(
     ("dim", "size"), [(1, 2), (10, 20_000), (129, 440), (300, 500), (350, 700), (600, 40)]
 )
-def test_every_block_has_room(dim, size, runs):
+def test_every_block_has_room(monkeypatch, dim, size, runs, crowded):
+    monkeypatch.setattr(layouts, "CROWDED", crowded)
     for kind in (hb.arms.Fixed, hb.arms.PerRound):
         layout = make_layout(crtm(dim), kind(size, dim), runs)
         assert layout.teams > 0
@@ -211,6 +217,44 @@ def test_arms_that_stand_still_are_held_in_common():
         assert {leaf.place for leaf in leaves if leaf.name == "buffer_features"} == {place}
 
 
+@pytest.mark.parametrize("name", worlds())
+def test_one_lane_plays_a_problem_that_changes(name):
+    policy, problem = CASES[name]
+    layout = make_layout(policy, problem.arms, problem=problem)
+    arrays = {leaf.name for leaf in layout.leaves if leaf.name.startswith("world_")}
+    assert layout.lanes == 1
+    assert ("world_theta" in arrays) == (problem.drift is not None)
+    assert ("world_purse" in arrays) == (problem.adversary is not None)
+    assert ("world_heap" in arrays) == (problem.delay is not None)
+
+
+@compiles
+def test_problems_that_change_in_real_numbers_alone_are_played_together():
+    from heavybandits.gpu.launch import first_states
+
+    policy, problem = CASES["jumps"]
+    other = hb.worlds.FlipMeans(7.0)
+    changes: list[dict[str, Any]] = [
+        {},
+        {"adversary": other},
+        {"delay": None},
+        {"delay": hb.worlds.GeometricDelay(10.0, room=300)},
+    ]
+    jobs = [Job(policy, problem._replace(**c), 100, (100,), 0, 0, 2) for c in changes]
+    assert groups(jobs) == [[0, 1], [2], [3]]
+    tables = first_states(jobs[:2], make_layout(policy, problem.arms, problem=problem))
+    assert tables["world_purse"].tolist() == [[0.0, 5.0], [0.0, 7.0]]
+    assert tables["world_heap"].tolist() == 2 * [list(range(200))]
+
+
+def test_a_delay_that_leaves_too_many_decisions_is_an_error_as_on_the_cpu():
+    delay = hb.worlds.ConstantDelay(7)
+    problem = CASES["jumps"][1]._replace(delay=delay)
+    check_delay(problem, np.array([[3, 8], [60, 60], [0, 0]]))
+    with pytest.raises(hb.InvalidInputError, match=r"at most 8 .*pass a larger `room`"):
+        check_delay(problem, np.array([[3, 8], [60, 60], [0, 1]]))
+
+
 @pytest.fixture
 def _no_driver(monkeypatch):
     """A machine without a device compiles for one of compute capability 9.0."""
@@ -225,16 +269,31 @@ def ptx_of(policy, problem, varies=False):
     from heavybandits.gpu.compile import compile_ptx
     from heavybandits.gpu.layout import numbers_of
 
-    parts = (policy, *problem[:3])
+    parts = Job(policy, problem, 100, (100,), 0, 0, 1).parts
     varying = [varies and isinstance(number, float) for number in numbers_of(parts)]
-    return compile_ptx(parts, varying, make_layout(policy, problem.arms))
+    return compile_ptx(parts, varying, make_layout(policy, problem.arms, problem=problem))
 
 
 @compiles
 @pytest.mark.usefixtures("_no_driver")
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name in CASES if name not in LIKE_AUTO])
 def test_every_kernel_compiles(name):
     assert ".visible .entry" in ptx_of(*CASES[name])
+
+
+@compiles
+@pytest.mark.usefixtures("_no_driver")
+@pytest.mark.parametrize("name", ["crtm_100_200", "crtm_fixed_70_20"])
+def test_the_kernel_of_a_team_of_several_warps_compiles(monkeypatch, name):
+    monkeypatch.setattr(layouts, "CROWDED", 6)
+    policy, problem = CASES[name]
+    layout = make_layout(policy, problem.arms)
+    assert (layout.lanes, layout.teams) == (layouts.BLOCK, 1)
+    assert {leaf.name: leaf.place for leaf in layout.leaves}["exchange"] == COMMON
+    assert layout.leaves[0].name == "exchange"  # where the memory of a block begins
+    ptx = ptx_of(policy, problem)
+    assert "barrier.sync 0;" in ptx
+    assert "bar.sync" not in ptx  # which only lanes that are together may meet
 
 
 @compiles

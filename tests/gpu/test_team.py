@@ -4,8 +4,9 @@ Threads keep to no common step, so what a device would do by luck, they do not.
 """
 
 import importlib.util
+import sys
 import threading
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,9 +25,13 @@ from heavybandits.core.arm_buffer import (
     take,
 )
 from heavybandits.core.confidence_region import _SHRINK, _STEP, _STRAYED, update_count
-from heavybandits.core.linalg import add_outer, squares
+from heavybandits.core.linalg import add_outer, cholesky, combine, squares, subtract
+from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
 from heavybandits.core.projection import ROWS, project_ball
+from heavybandits.core.rng import ARMS, NOISE, stream_key
+from heavybandits.core.world import STILL
 from heavybandits.parts.arms.finite import draw_features
+from heavybandits.simulation.problem import check_problem
 
 if importlib.util.find_spec("numba_cuda") is None:
     pytest.skip("numba-cuda is not installed: make gpu-test", allow_module_level=True)
@@ -38,6 +43,7 @@ from heavybandits.gpu import (
     arms,
     compile,
     confidence_region,
+    layout,
     own_arms,
     projection,
     run,
@@ -45,7 +51,10 @@ from heavybandits.gpu import (
     storage,
 )
 from heavybandits.gpu.launch import Launch
+from heavybandits.gpu.layout import WARP
 from heavybandits.gpu.team import MAKERS, Shared
+
+TOGETHER = ("lane", "sync", "maximum", "lowest", "value_of")
 
 
 class Team:
@@ -54,27 +63,34 @@ class Team:
     def __init__(self, lanes):
         self.lanes, self.own = lanes, threading.local()
         self.barrier, self.board = threading.Barrier(lanes, timeout=20), np.zeros(lanes)
+        self.warps = [threading.Barrier(WARP, timeout=20) for _ in range(lanes // WARP)]
 
     def lane(self, lanes):
-        return self.own.number
+        return self.own.number % lanes
 
     def sync(self, lanes):
         self.barrier.wait()
 
+    def value_of(self, value, place):
+        return self.agreed(lambda board: board[place], value, WARP)
+
     def total(self, value, lanes):
-        return self.agreed(sum, value)
+        return self.agreed(sum, value, lanes)
 
     def maximum(self, value, lanes):
-        return self.agreed(max, value)
+        return self.agreed(max, value, lanes)
 
     def lowest(self, value, lanes):
-        return int(self.agreed(min, value))
+        return int(self.agreed(min, value, lanes))
 
-    def agreed(self, choose, value):
+    def agreed(self, choose, value, lanes):
+        """What all lanes of the team make of their values, or those of a warp of it."""
+        first = self.own.number // lanes * lanes
+        barrier = self.barrier if lanes == self.lanes else self.warps[first // WARP]
         self.board[self.own.number] = value
-        self.barrier.wait()
-        found = choose(self.board)
-        self.barrier.wait()
+        barrier.wait()
+        found = choose(self.board[first : first + lanes])
+        barrier.wait()
         return found
 
     def run(self, work):
@@ -88,7 +104,8 @@ class Team:
                     work()
             except BaseException as error:
                 errors.append(error)
-                self.barrier.abort()
+                for barrier in (self.barrier, *self.warps):
+                    barrier.abort()
 
         threads = [threading.Thread(target=as_lane, args=(i,)) for i in range(self.lanes)]
         for thread in threads:
@@ -160,6 +177,12 @@ def test_a_team_projects_where_the_cpu_does(monkeypatch, lanes, dim, spread, err
     assert np.abs(found - wanted).max() < error
 
 
+@pytest.mark.parametrize("lanes", [32, 64])
+@pytest.mark.parametrize("far", [1.0 + 1e-5, 1.3])
+def test_a_team_projects_long_vectors_where_the_cpu_does(monkeypatch, lanes, far):
+    test_a_team_projects_where_the_cpu_does(monkeypatch, lanes, 40, 1e3, 1e-11, far)
+
+
 @pytest.mark.parametrize(("far", "basis"), [(1.0 + 1e-6, False), (1.0 + 1e-4, False), (1.3, True)])
 def test_a_point_just_outside_needs_no_basis(monkeypatch, far, basis):
     rng, asked = np.random.default_rng(1), []
@@ -209,6 +232,9 @@ def test_a_direction_that_v_knows_nothing_of_is_no_trouble(monkeypatch):
 # ---- arms and V, to the last bit
 
 SIZES = [(8, 10, 20), (2, 5, 3), (32, 3, 40), (8, 1, 1)]  # lanes, d and K
+MANY = [(64, 11, 20), (64, 18, 3), (64, 16, 70), (128, 1, 1)]  # lanes of several warps, d and K
+HELD = [(*sizes, common) for sizes in SIZES for common in (True, False)]
+HELD += [(*sizes, True) for sizes in MANY]
 
 
 def stand_in(monkeypatch, team):
@@ -218,7 +244,7 @@ def stand_in(monkeypatch, team):
         "opaque": lambda number: number,
         "cuda": SimpleNamespace(local=SimpleNamespace(array=lambda size, kind: np.zeros(size))),
         "combine": own_arms.combine_rows,
-        **{name: getattr(team, name) for name in ("lane", "sync", "maximum", "lowest")},
+        **{name: getattr(team, name) for name in TOGETHER},
     }
     for module in (arms, own_arms, confidence_region):
         for name in names.keys() & vars(module).keys():
@@ -260,8 +286,7 @@ def gathered(made, field, size, common):
 
 
 @pytest.mark.parametrize("strayed", [0.0, 1.0])
-@pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+@pytest.mark.parametrize(("lanes", "dim", "size", "common"), HELD)
 def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, common, strayed):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
@@ -303,8 +328,7 @@ def test_a_team_sees_to_its_arms_as_the_cpu_does(monkeypatch, lanes, dim, size, 
         assert gathered(made, field, size, common).tobytes() == wanted.tobytes(), field
 
 
-@pytest.mark.parametrize("common", [True, False])
-@pytest.mark.parametrize(("lanes", "dim", "size"), SIZES)
+@pytest.mark.parametrize(("lanes", "dim", "size", "common"), HELD)
 def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common):
     team, key = Team(lanes), np.uint64(2**63 + 7)
     stand_in(monkeypatch, team)
@@ -317,7 +341,9 @@ def test_a_team_draws_the_arms_of_the_cpu(monkeypatch, lanes, dim, size, common)
     assert gathered(made, "features", size, common).tobytes() == wanted.tobytes()
 
 
-@pytest.mark.parametrize(("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (8, 25), (4, 1)])
+@pytest.mark.parametrize(
+    ("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (8, 25), (4, 1), (32, 40), (64, 7), (64, 40)]
+)
 def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     team, rng = Team(lanes), np.random.default_rng(dim)
     stand_in(monkeypatch, team)
@@ -327,6 +353,109 @@ def test_a_team_widens_v_as_the_cpu_does(monkeypatch, lanes, dim):
     widen = twin_of(add_outer, lanes, True)
     assert team.run(lambda: widen(matrix, 0.37, x)) == []
     assert matrix.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize(("lanes", "dim"), [(8, 10), (2, 7), (32, 3), (64, 70)])
+def test_a_team_factorises_v_as_the_cpu_does(monkeypatch, lanes, dim, works):
+    team, rng, found = Team(lanes), np.random.default_rng(dim), []
+    stand_in(monkeypatch, team)
+    matrix = region(rng, dim, 1e3) if works else np.ones((dim, dim))
+    wanted, made = np.zeros((2, dim, dim))
+    assert cholesky(matrix, wanted) == works
+    assert team.run(lambda: found.append(confidence_region.factorise(matrix, made, lanes))) == []
+    assert found == lanes * [works]
+    if works:
+        assert made.tobytes() == wanted.tobytes()
+
+
+def lanes_own(value, shared):
+    """The state of one lane: what a team divides is the same array for all, the rest its own."""
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    fields = (*layout._DIVIDED.get(type(value).__name__, ()), "design")
+    made = {
+        name: shared.setdefault((id(value), name), field.copy())
+        if name in fields
+        else lanes_own(field, shared)
+        for name, field in zip(value._fields, value, strict=True)
+    }
+    return type(value)(**made)
+
+
+def twins_of(lanes):
+    """The texts that stand for the functions of core where everything large is held in common."""
+    array, own = Shared(float64, 2, lanes), None
+    given: dict[Any, Any] = {combine: (own, own, array), squares: (array, *4 * [own])}
+    held = (arms, confidence_region, projection)
+    made: dict[Any, Any] = {}
+    kinds: Any
+    for function, make in MAKERS.items():
+        if make.__module__ in {module.__name__ for module in held}:
+            count = function.__code__.co_argcount
+            first: Any = (array, own, own) if function is subtract else (array,) * count
+            kinds = given.get(function, (array, own, array) if function is add_outer else first)
+            if function in (best_score, take, pick, follow, load_rows, draw_features):
+                kinds = ((array, *6 * [own]), *(count - 1) * [own])
+            made[function] = make(lanes, *kinds) or function
+    return made
+
+
+@pytest.mark.parametrize("redraw", ["round", "never"])
+@pytest.mark.parametrize("name", ["linucb", "crtm"])
+def test_a_team_of_several_warps_plays_what_the_cpu_plays(monkeypatch, name, redraw):
+    """A whole run. Where it projects, the numbers agree up to rounding."""
+    lanes, dim, size, plays = 64, 5, 7, 8
+    team = Team(lanes)
+    kind: Any = {"round": hb.arms.PerRound, "never": hb.arms.Fixed}[redraw]
+    policy: Any = hb.linucb(dim=dim, radius=1.0)
+    if name == "crtm":
+        policy = hb.crtm(dim=dim, horizon=plays, raw_moment=3.5, radius_scale=1e-3)
+    problem = check_problem(hb.Problem(kind(size, dim), hb.links.Identity(), hb.noises.Laplace()))
+    wanted = hb.simulate(policy, problem, horizon=plays, repetitions=1, checkpoints=4).data
+    twins = twins_of(lanes)
+    stand_ins = {
+        **{name: getattr(team, name) for name in (*TOGETHER, "total")},
+        "writable": lambda array: array,
+        "opaque": lambda number: number,
+        "cuda": SimpleNamespace(local=SimpleNamespace(array=lambda size, kind: np.zeros(size))),
+        "shortening": projection.shortening_rolled_up,
+    }
+    for module in (arms, own_arms, confidence_region, projection, series):
+        for each in stand_ins.keys() & vars(module).keys():
+            monkeypatch.setattr(module, each, stand_ins[each])
+    monkeypatch.setattr(engine, "shortening", projection.shortening_rolled_up)
+    monkeypatch.setattr("numba.cuda.libdevice.rsqrt", lambda x: 1.0 / np.sqrt(x))
+    for module in [m for label, m in sys.modules.items() if label.startswith("heavybandits.")]:
+        for each, value in list(vars(module).items()):
+            if isinstance(value, FunctionType) and value in twins:
+                monkeypatch.setattr(module, each, twins[value])
+    shared: dict[Any, Any] = {}
+    state, cpu = policy.init(), problem.arms.make_buffer()
+    rows = np.zeros((dim, size)), np.zeros(size), np.zeros(size)
+    chosen, noise = np.zeros(dim), np.zeros(plays)
+    key, stream = (stream_key(0, 0, each) for each in (ARMS, NOISE))
+    draw_noise(problem.noise, stream, 0, noise)
+    traces = []
+
+    def work():
+        mine = lanes_own(state, shared)
+        synced = np.full(cpu.penalty.size, -1)
+        buffer = ArmBuffer(*rows, np.zeros(size), np.zeros(size), chosen, synced)
+        trace = make_trace(wanted["play"])
+        episode, still = make_episode(1), STILL
+        run = (policy, mine, problem.arms, problem.link, problem.theta, buffer, key, noise)
+        play(*run, episode, trace, Unobserved(), still)
+        traces.append(trace)
+
+    assert team.run(work) == []
+    for trace in traces:
+        assert trace.regret.tolist() == traces[0].regret.tolist()
+        assert trace.projections.tolist() == wanted["projections"].tolist()
+        if name == "linucb":
+            assert trace.regret.tolist() == wanted["regret"].tolist()
+        assert trace.regret == pytest.approx(wanted["regret"], rel=1e-9)
+    assert (wanted["projections"][-1] > 0) == (name == "crtm")
 
 
 def test_nothing_that_waits_is_sent_before_the_last_kernel(monkeypatch):

@@ -267,7 +267,7 @@ class Auto:
             mixed = design[i, -1] ** 2 / constant if constant > 0.0 else 0.0
             total += design[i, i] - lam - mixed
         least = 0.1 * self.dim
-        most = max(min(total / self.dim, 0.1 * math.sqrt(len(self.ys) * self.dim)), least)
+        most = max(min(total / self.dim, 0.2 * math.sqrt(len(self.ys) * self.dim)), least)
         noise, signal = self.fit.learned() * self.s_square, self.fit.effects()
         self.fit.weigh(max(noise / signal, least) if noise < most * signal else most)
 
@@ -403,12 +403,5 @@ class Auto:
         if self.rare:
             growth = 3.0 + self.fit.volume() / k + logarithm
         else:
-            growth = 2.0 + self.heaviness() * logarithm + 0.2 * relative * logarithm**2
+            growth = 2.5 + logarithm + 0.1 * relative * logarithm**2
         return float(z @ self.fit.theta), self.radius() * math.sqrt(square * growth)
-
-    def heaviness(self) -> float:
-        """(s / 1.4826 q)^2 within 1 and 9."""
-        if self.residual == 0.0:
-            return 1.0
-        ratio = math.sqrt(self.s_square) / (1.4826 * self.residual)
-        return float(np.clip(ratio**2, 1.0, 9.0))

@@ -9,10 +9,11 @@ import heavybandits as hb
 import naive_shop
 from heavybandits.authoring import stream_key
 from heavybandits.core.loop import Unobserved, draw_noise, make_episode, make_trace, play
-from heavybandits.core.rng import ARMS, NOISE
+from heavybandits.core.rng import ARMS, NOISE, uniform
 from heavybandits.core.world import make_world
-from heavybandits.gpu.supported import check_still
+from heavybandits.gpu.layout import make_layout
 from heavybandits.noises import Gaussian, Pareto, StudentT, reward_moment
+from heavybandits.parts.worlds.drifts import normal_pair
 from heavybandits.simulation.problem import check_problem
 from heavybandits.worlds import (
     ConstantDelay,
@@ -159,6 +160,34 @@ def test_steps_of_a_random_walk_have_the_given_size():
         RandomWalk(0.1).move(theta, start, np.uint64(5), play_number)
         steps.append(theta - before)
     assert np.std(steps) == pytest.approx(0.1, rel=0.05)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 5])
+def test_steps_of_a_random_walk_are_those_of_box_and_muller(dim):
+    start, theta, key = np.full(dim, 10.0), np.full(dim, 10.0), np.uint64(5)
+    pairs = (dim + 1) // 2
+    for play_number in range(1, 100):
+        numbers = [uniform(key, 2 * pairs * play_number + i) for i in range(2 * pairs)]
+        walked = theta.copy()
+        for i in range(dim):
+            one, angle = numbers[i - i % 2], 2.0 * np.pi * numbers[i - i % 2 + 1]
+            turn = np.sin(angle) if i % 2 else np.cos(angle)
+            walked[i] += 0.1 * np.sqrt(-2.0 * np.log(one)) * turn
+        RandomWalk(0.1).move(theta, start, key, play_number)
+        walked *= np.linalg.norm(start) / np.linalg.norm(walked)
+        np.testing.assert_allclose(theta, walked, rtol=1e-9)
+        theta[:] = walked
+
+
+def test_both_numbers_of_a_pair_are_normal_and_independent():
+    pairs = np.array([normal_pair(np.uint64(9), i) for i in range(20_000)])
+    limit = 5.0 / np.sqrt(len(pairs))
+    assert np.abs(pairs.mean(axis=0)).max() < limit
+    assert np.abs(np.corrcoef(pairs.T)[0, 1]) < limit
+    assert np.abs(np.corrcoef(pairs.T**2)[0, 1]) < limit
+    for number in pairs.T:
+        below = np.array([np.mean(number < bound) for bound in (-1.959964, -0.67449, 0.67449)])
+        np.testing.assert_allclose(below, [0.025, 0.25, 0.75], atol=0.5 * limit)
 
 
 # ---- delays
@@ -339,9 +368,6 @@ def test_a_noise_that_sees_the_arm_has_no_moments_without_one():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=name_of)
-def test_a_gpu_plays_no_world_that_changes(problem):
-    if problem is STILL:
-        check_still(problem)
-        return
-    with pytest.raises(hb.InvalidInputError, match=r"device='cuda' plays problems without drift"):
-        check_still(problem)
+def test_on_a_gpu_one_lane_plays_a_world_that_changes(problem):
+    layout = make_layout(hb.linucb(dim=problem.arms.dim), problem.arms, problem=problem)
+    assert (layout.lanes == 1) == (problem is not STILL)

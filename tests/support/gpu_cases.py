@@ -38,6 +38,59 @@ def arm_sets(dim: int) -> tuple[Any, ...]:
     return hb.arms.PerRound(20, dim, -1.0), fixed, given, frozen
 
 
+def moving(sees: Any = NOISES[0], **changes: Any) -> Problem:
+    """A problem that changes while it is played, or whose noise sees the arm."""
+    arms = hb.arms.Fixed(11, DIM, -1.0)
+    return check_problem(Problem(arms, hb.links.Identity(), sees, **changes))
+
+
+def worlds() -> dict[str, tuple[Any, Problem]]:
+    """Problems that change, which one lane plays: together they have every part that changes one,
+    and the shop."""
+    small, linucb = hb.noises.StudentT(3.0, 0.3), hb.linucb(dim=DIM, radius=1.0)
+    crtm = hb.crtm(dim=DIM, horizon=200, raw_moment=3.5, radius_scale=1e-3)
+    w = hb.worlds
+    late = w.GeometricDelay(10.0, room=200)
+    return {
+        "jumps": (
+            linucb,
+            moving(
+                w.Heteroskedastic(small),
+                drift=w.Jumps(every=25),
+                delay=late,
+                adversary=w.FlipMeans(5.0),
+            ),
+        ),
+        "flip": (
+            crtm,
+            moving(
+                w.Multiplicative(small),
+                drift=w.Flip(at=30),
+                delay=w.ParetoDelay(2.0, 3.0, room=200),
+                adversary=w.Spikes(50.0, size=5.0, share=0.05),
+            ),
+        ),
+        "walk": (
+            linucb,
+            moving(
+                w.ZeroInflated(small, 0.3),
+                drift=w.RandomWalk(0.01),
+                delay=w.LostRewards(0.3, w.ConstantDelay(7)),
+                adversary=w.HideBest(10.0),
+            ),
+        ),
+        "cycle": (POLICIES["mom"], moving(drift=w.Cycle(period=40))),
+        "shop": (hb.linucb(dim=10, radius=0.1), w.shop(period=20)),
+        "shop_auto": (hb.auto(dim=10), w.shop(period=20, delay=late)),
+    }
+
+
+def forgetful() -> dict[str, tuple[Any, Problem]]:
+    """`Discounted`, of which no algorithm of the catalogue is made without being asked."""
+    problem = check_problem(Problem(hb.arms.Fixed(20, DIM, -1.0), hb.links.Identity(), NOISES[0]))
+    return {"auto_forgets": (hb.auto(dim=DIM, half_life=50.0), problem)}
+
+
 def supported(policy: Any) -> bool:
     try:
         check_supported({"policy": policy}, hb.arms.Fixed(2, DIM))
@@ -57,7 +110,7 @@ def cases() -> dict[str, tuple[Any, Problem]]:
         if policy.plays > 1 and mine.redraw == "round":
             mine = next(arms)
         made[name] = policy, check_problem(Problem(mine, next(links), next(noises)))
-    return made | shapes()
+    return made | shapes() | forgetful() | worlds()
 
 
 def shapes() -> dict[str, tuple[Any, Problem]]:

@@ -89,7 +89,7 @@ def _has_passes() -> bool:
     methods = ("_module_pass_manager", "_pass_builder")
     called = [find(f"numba.core.codegen:CPUCodegen.{name}") for name in methods]
     called += [find("numba.core.codegen:CPUCodeLibrary._optimize_final_module")]
-    return all(map(callable, called))
+    return all(map(callable, called)) and bool(find("llvmlite.binding.value:ValueRef.linkage").fset)
 
 
 def _has_cache() -> bool:
@@ -185,12 +185,26 @@ def entry(name: str) -> Iterator[None]:
 def optimise(library: Any) -> None:
     """Optimise like numba's method of that name, except while a kernel of ours is compiled."""
     if _entry.get() in (None, library.name) or library.name in VECTORISED:
-        return optimise_fully(library)
+        optimise_fully(library)
+        if _entry.get() == library.name:
+            keep_own_copies(library._final_module)
+        return
     codegen = library._codegen
     passes, builder = codegen._module_pass_manager(
         loop_vectorize=codegen._loopvect, slp_vectorize=False, opt=codegen._opt_level, cost="cheap"
     )
     passes.run(library._final_module, builder)
+
+
+def keep_own_copies(module: Any) -> None:
+    """Let a kernel call its own copies of the functions that it has not inlined.
+
+    The process that compiles a kernel also loads each function alone, optimised cheaply, under the
+    same name, and the linker would take that one.
+    """
+    for function in module.functions:
+        if function.linkage.name == "linkonce_odr" and not function.is_declaration:
+            function.linkage = "internal"
 
 
 if has("passes"):

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._utils.errors import InvalidInputError
 from .arrays import Floats, Integers, Key
 from .dispatch import attack, reward, wait
 from .jit import jitable
@@ -77,6 +78,19 @@ def make_mail(delay: Delay, dim: int, plays: int) -> Mail:
 def overflow_of(world: World) -> int:
     """Return the number of decisions for which there was no room."""
     return 0 if world.mail is None else int(world.mail.counts[_LOST])
+
+
+def is_lost(counts: Integers) -> Any:
+    """Return which of many worlds had no room for a decision; the first axis is `Mail.counts`'."""
+    return counts[_LOST] > 0
+
+
+def no_room(delay: Any) -> InvalidInputError:
+    """Return the error for more decisions without their rewards than a delay has room for."""
+    return InvalidInputError(
+        f"delay must leave at most {delay.room} decisions without their rewards "
+        f"({type(delay).__name__}.room), and left more: pass a larger `room`"
+    )
 
 
 def changing_of(world: World) -> tuple[Any, ...]:

@@ -25,10 +25,12 @@ from ..core.arm_buffer import (
 from ..core.confidence_region import has_strayed, last_step, update_count
 from ..core.jit import jitable
 from ..core.linalg import combine, squares
+from ..core.rng import uniform
 from ..parts.arms.finite import draw_features
 from . import own_arms
+from .layout import WARP
 from .rng import further
-from .team import Shared, lane, maximum, members, opaque, sync, twin, writable
+from .team import Shared, lane, maximum, members, opaque, sync, twin, value_of, writable
 
 
 def in_common(buffer: Any) -> bool:
@@ -48,6 +50,9 @@ def _(lanes, buffer, key, start, low):
     if not in_common(buffer):
         return own_arms.draw(lanes)
 
+    if lanes > WARP:
+        return draw_by_entries(lanes)
+
     def draw(buffer, key, start, low):
         features, columns = writable(buffer.features), buffer.synced.size
         first = further(opaque(key), start)  # else drawn even where it is not used
@@ -56,6 +61,41 @@ def _(lanes, buffer, key, start, low):
         while k < features.shape[1]:
             own_arms.draw_arm(features, k, further(first, k), columns, low)
             k += lanes
+        sync(lanes)
+        buffer.synced[0] = -1
+
+    return draw
+
+
+def draw_by_entries(lanes: int) -> Any:
+    """For a team of several warps, which has more lanes than there are arms."""
+
+    def draw(buffer, key, start, low):
+        features, columns = writable(buffer.features), buffer.synced.size
+        scales, (dim, size) = writable(buffer.squares), features.shape
+        first, down, right = further(key, start), lanes // size, lanes % size
+        sync(lanes)
+        i, k = lane(lanes) // size, lane(lanes) % size
+        while i < dim:
+            features[i, k] = low + (1.0 - low) * uniform(first, i * columns + k)
+            i, k = i + down, k + right
+            if k >= size:
+                i, k = i + 1, k - size
+        sync(lanes)
+        k = lane(lanes)
+        while k < size:
+            square = 0.0
+            for i in range(dim):
+                square += features[i, k] * features[i, k]
+            scales[k] = 1.0 / math.sqrt(square)
+            k += lanes
+        sync(lanes)
+        i, k = lane(lanes) // size, lane(lanes) % size
+        while i < dim:
+            features[i, k] *= scales[k]
+            i, k = i + down, k + right
+            if k >= size:
+                i, k = i + 1, k - size
         sync(lanes)
         buffer.synced[0] = -1
 
@@ -127,6 +167,8 @@ def _(lanes, buffer, arm):
 @jitable
 def lowest(arm: int, lanes: int) -> Any:
     """The lowest arm that a lane names. No vote: teams whose votes differ would go apart."""
+    if lanes > WARP:
+        return np.int64(-maximum(-np.float64(arm), lanes))
     found, offset = np.int32(arm), lanes // 2
     while offset > 0:
         found = min(found, cuda.shfl_xor_sync(members(lanes), found, offset))
@@ -204,6 +246,8 @@ def _(lanes, rows, weights, out):
 
 def image_of(lanes: int) -> Any:
     """`combine`, as in V^-1 x: two columns of a lane at once, so that neither waits."""
+    if lanes > WARP:
+        return image_by_columns(lanes)
 
     def image(rows, weights, out):
         out, last = writable(out), out.size - 1
@@ -228,8 +272,25 @@ def image_of(lanes: int) -> Any:
     return image
 
 
+def image_by_columns(lanes: int) -> Any:
+    """For a team of several warps, which has a lane for every column."""
+
+    def image(rows, weights, out):
+        out, k = writable(out), lane(lanes)
+        sync(lanes)
+        while k < out.size:
+            out[k] = product(rows, weights, k)
+            k += lanes
+        sync(lanes)
+
+    return image
+
+
 @twin(squares)
 def _(lanes, features, matrix, out, above, below):
+    if lanes > WARP and isinstance(features, Shared):
+        return squares_by_rows(lanes)
+
     def measure(features, matrix, out, above, below):
         out, k = writable(out), lane(lanes)
         while k < out.size:
@@ -264,3 +325,73 @@ def square_of(features: Any, matrix: Any, k: int) -> float:
             across = matrix[dim - 1, j] if j < dim - 1 else 0.5 * matrix[dim - 1, dim - 1]
             total += across * features[j, k] * features[dim - 1, k]
     return 2.0 * total
+
+
+def squares_by_rows(lanes: int) -> Any:
+    """`squares` by a team of several warps: some lanes of a warp divide the rows of an arm.
+
+    What four rows give is summed up row by row, as on the CPU.
+    """
+
+    def measure(features, matrix, out, above, below):
+        out, (dim, size) = writable(out), features.shape
+        share = WARP
+        while share > 1 and lanes < size * share:
+            share //= 2
+        mine, first = lane(lanes) & (share - 1), lane(WARP) & (WARP - share)
+        for start in range(0, size, lanes // share):
+            if start + (lane(lanes) - lane(WARP)) // share < size:  # else a warp without arms
+                arm = start + lane(lanes) // share
+                k, total = min(arm, size - 1), 0.0
+                for block in range(0, dim - 1, 4 * share):
+                    one, other = four_rows(features, matrix, block + 4 * mine, k)
+                    for place in range(share):
+                        i = block + 4 * place
+                        upper, lower = value_of(one, first + place), value_of(other, first + place)
+                        if i + 1 < dim:
+                            total += upper
+                        if i + 3 < dim:
+                            total += lower
+                if dim % 2 == 1:
+                    last = dim - 1
+                    for j in range(dim):
+                        across = matrix[last, j] if j < last else 0.5 * matrix[last, last]
+                        total += across * features[j, k] * features[last, k]
+                if arm < size and mine == 0:
+                    out[arm] = 2.0 * total
+        sync(lanes)
+
+    return measure
+
+
+@jitable
+def four_rows(features: Any, matrix: Any, i: int, k: int) -> tuple[float, float]:
+    """What the rows i and i + 1, and i + 2 and i + 3, add to half of ||x_k||_M^2.
+
+    Rows that do not exist are read as the last one.
+    """
+    last = features.shape[0] - 1
+    a, b, c, d = min(i, last), min(i + 1, last), min(i + 2, last), min(i + 3, last)
+    first = 0.5 * matrix[a, a] * features[a, k]
+    second = 0.5 * matrix[b, b] * features[b, k] + matrix[b, a] * features[a, k]
+    third = 0.5 * matrix[c, c] * features[c, k]
+    fourth = 0.5 * matrix[d, d] * features[d, k] + matrix[d, c] * features[c, k]
+    for j in range(0, min(i, last) - 3, 4):
+        p, q, r, s = features[j, k], features[j + 1, k], features[j + 2, k], features[j + 3, k]
+        first += (matrix[a, j] * p + matrix[a, j + 1] * q) + (
+            matrix[a, j + 2] * r + matrix[a, j + 3] * s
+        )
+        second += (matrix[b, j] * p + matrix[b, j + 1] * q) + (
+            matrix[b, j + 2] * r + matrix[b, j + 3] * s
+        )
+        third += (matrix[c, j] * p + matrix[c, j + 1] * q) + (
+            matrix[c, j + 2] * r + matrix[c, j + 3] * s
+        )
+        fourth += (matrix[d, j] * p + matrix[d, j + 1] * q) + (
+            matrix[d, j + 2] * r + matrix[d, j + 3] * s
+        )
+    p, q = features[a, k], features[b, k]
+    third += matrix[c, a] * p + matrix[c, b] * q
+    fourth += matrix[d, a] * p + matrix[d, b] * q
+    upper = p * first + q * second
+    return upper, features[c, k] * third + features[d, k] * fourth

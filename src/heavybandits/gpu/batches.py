@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.part import is_part
+from .worlds import changes_of
 
 
 class Job(NamedTuple):
@@ -21,8 +22,9 @@ class Job(NamedTuple):
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """All that has constants of its own: the policy, the arms, the link and the noise."""
-        return (self.policy, *self.problem[:3])
+        """All that has constants of its own: the policy, the arms, the link and the noise, and what
+        changes the problem, if anything does."""
+        return (self.policy, *self.problem[:3], *changes_of(self.problem))
 
     @property
     def size(self) -> int:
@@ -47,7 +49,8 @@ def groups(jobs: Sequence[Job]) -> list[list[int]]:
     """The places of jobs that one launch plays: all is the same but real numbers and seeds."""
     found: dict[Hashable, list[int]] = {}
     for place, job in enumerate(jobs):
-        alike = tuple(map(skeleton, job.parts)), job.problem.theta.tobytes()
+        room = None if job.problem.delay is None else job.problem.delay.room
+        alike = tuple(map(skeleton, job.parts)), job.problem.theta.tobytes(), room
         found.setdefault((alike, job.horizon, job.checkpoints), []).append(place)
     return list(found.values())
 

@@ -13,7 +13,7 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.loop import Episode, Trace, Unobserved, begin_decision, draw_noise, load_progress, play
 from ..core.numba_internals import NumbaError
 from ..core.rng import seed_of
-from ..core.world import STILL
+from ..core.world import STILL, Mail, World
 from . import arms, medians
 from . import confidence_region as regions
 from . import play as playing
@@ -35,8 +35,9 @@ from .team import carve, hold, leading
 
 NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
 TWINS = (arms, medians, playing, projections, regions, streams)  # importing registers them
-_CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, begin_decision, draw_noise, seed_of)
-_CALLED += (draw_together, due, load_common, load_progress, play, store_common)
+_CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, World, Mail)
+_CALLED += (begin_decision, draw_noise, seed_of, draw_together, due, load_common)
+_CALLED += (load_progress, play, store_common)
 _NAMES = {called.__name__: called for called in _CALLED}
 _NAMES |= {
     "STILL": STILL,

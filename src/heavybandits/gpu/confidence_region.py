@@ -1,6 +1,7 @@
 """Regions of a team: every element of a vector or matrix is written by one lane, and a `sync`
 is before and after. Sums run in the CPU's order."""
 
+import math
 from typing import Any
 
 from numba import cuda
@@ -8,10 +9,12 @@ from numba.cuda.types import float64
 
 from ..core.confidence_region import penalty_of, renew_inverse
 from ..core.jit import jitable
-from ..core.linalg import SURE, add_outer, cholesky, correct_inverse, stretch, subtract
-from .team import Shared, broadcast, lane, sync, twin, writable
+from ..core.linalg import LOST, SURE, add_outer, correct_inverse, stretch, subtract
+from .layout import WARP
+from .team import Shared, lane, sync, twin, writable
 
 AT_ONCE = 8  # entries of a row
+ROWS_AT_ONCE = 16  # of a column
 
 
 @twin(subtract)
@@ -42,32 +45,90 @@ def _(lanes, a, factor):
     return stretch
 
 
+@jitable
+def add_by_columns(matrix: Any, scale: float, x: Any, lanes: int) -> None:
+    """A lane has a column, or every second row of it and so on: what lanes of a warp read at the
+    same time is in one piece."""
+    dim, matrix, part = x.size, writable(matrix), cuda.local.array(ROWS_AT_ONCE, float64)
+    width = lanes
+    while width >= 2 * dim and width > WARP:
+        width //= 2
+    apart = lanes // width
+    sync(lanes)
+    for right in range(0, dim, width):
+        j = right + (lane(lanes) & (width - 1))
+        if j < dim:
+            value = x[j]
+            for down in range(lane(lanes) // width, dim, apart * ROWS_AT_ONCE):
+                for m in range(ROWS_AT_ONCE):
+                    i = min(down + m * apart, dim - 1)
+                    part[m] = matrix[i, j] + (scale * x[i]) * value
+                for m in range(ROWS_AT_ONCE):
+                    if down + m * apart < dim:
+                        matrix[down + m * apart, j] = part[m]
+    sync(lanes)
+
+
+@jitable
+def add_by_rows(matrix: Any, scale: float, x: Any, lanes: int) -> None:
+    """Two lanes share a row, half of it each, so that every place is a constant for a lane.
+
+    Some entries are read before any of them is written: what is written might, for all that a
+    compiler knows, be what is read next, and one would wait for the other.
+    """
+    dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
+    half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
+    sync(lanes)
+    for down in range(0, dim, lanes // 2):
+        i = down + lane(lanes) // 2
+        if i < dim:
+            factor = scale * x[i]
+            for first in range(0, half, AT_ONCE):
+                count = min(AT_ONCE, half - first)
+                for j in range(count):
+                    right = min(start + first + j, dim - 1)
+                    part[j] = matrix[i, right] + factor * x[right]
+                for j in range(count):
+                    if dim % 2 == 0 or start + first + j < dim:
+                        matrix[i, start + first + j] = part[j]
+    sync(lanes)
+
+
 @twin(add_outer)
 def _(lanes, matrix, scale, x):
     def add_outer(matrix, scale, x):
-        """Two lanes share a row, half of it each, so that every place is a constant for a lane.
-
-        Some entries are read before any of them is written: what is written might, for all that a
-        compiler knows, be what is read next, and one would wait for the other.
-        """
-        dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
-        half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
-        sync(lanes)
-        for down in range(0, dim, lanes // 2):
-            i = down + lane(lanes) // 2
-            if i < dim:
-                factor = scale * x[i]
-                for first in range(0, half, AT_ONCE):
-                    count = min(AT_ONCE, half - first)
-                    for j in range(count):
-                        right = min(start + first + j, dim - 1)
-                        part[j] = matrix[i, right] + factor * x[right]
-                    for j in range(count):
-                        if dim % 2 == 0 or start + first + j < dim:
-                            matrix[i, start + first + j] = part[j]
-        sync(lanes)
+        if lanes > WARP or (lanes == WARP and x.size > WARP):
+            add_by_columns(matrix, scale, x, lanes)
+        else:
+            add_by_rows(matrix, scale, x, lanes)
 
     return add_outer if isinstance(matrix, Shared) else None
+
+
+@jitable
+def factorise(matrix: Any, out: Any, lanes: int) -> bool:
+    """What `cholesky` does, column by column, a row of the column per lane."""
+    dim, out = matrix.shape[0], writable(out)
+    for j in range(dim):
+        i = j + lane(lanes)
+        while i < dim:
+            left = matrix[i, j]
+            for k in range(j):
+                left -= out[i, k] * out[j, k]
+            out[i, j] = left
+            i += lanes
+        sync(lanes)
+        pivot = out[j, j]
+        if not pivot > LOST * matrix[j, j]:
+            return False
+        root = math.sqrt(pivot)
+        sync(lanes)
+        i = j + lane(lanes)
+        while i < dim:
+            out[i, j] = root if i == j else out[i, j] / root
+            i += lanes
+        sync(lanes)
+    return True
 
 
 @jitable
@@ -129,20 +190,19 @@ def is_well_conditioned(design: Any, inverse: Any) -> bool:
 
 @jitable
 def invert_together(region: Any, scales: tuple[float, float], lanes: int) -> bool:
-    """Sum up V and invert it: Cholesky by one lane, the columns by all; False if it was corrected.
+    """Sum up V and invert it; return False if the inverse was only corrected.
 
     `region` is design, recent, inverse, direction and scratch; `scales` are floor and shrink.
     """
     design, recent, inverse, direction, scratch = region
     sync(lanes)
     sum_up(design, recent, lanes)
-    inverted = 1.0 if is_well_conditioned(design, inverse) else 0.0
+    inverted = is_well_conditioned(design, inverse)
     sync(lanes)
-    if inverted == 1.0 and lane(lanes) == 0:
-        inverted = 1.0 if cholesky(design, writable(scratch)) else 0.0
+    if inverted:
+        inverted = factorise(design, scratch, lanes)
     sync(lanes)
-    inverted = broadcast(inverted, lanes)
-    if inverted == 1.0:
+    if inverted:
         invert_columns(scratch, inverse, lanes)
     else:
         add_outer(inverse, -scales[1], direction)
@@ -151,7 +211,7 @@ def invert_together(region: Any, scales: tuple[float, float], lanes: int) -> boo
             work, mark = writable(scratch[:dim]), writable(scratch[dim])
             correct_inverse(design, scales[0], writable(inverse), work, mark)
         sync(lanes)
-    return inverted == 1.0
+    return inverted
 
 
 @twin(renew_inverse)

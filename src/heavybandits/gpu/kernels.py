@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..core.part import has_seed, is_part
-from .layout import ALIKE, FAR, OWN, POOLED, Layout, numbers_of
+from .layout import ALIKE, FAR, OWN, POOLED, WARP, Layout, numbers_of
+from .worlds import world_text
 
 
 def part_text(
@@ -31,12 +32,17 @@ def part_text(
     return f"{name}({', '.join(inner)})"
 
 
+def names_of(parts: Sequence[Any]) -> tuple[str, ...]:
+    """The names of the parts of a run in its kernel."""
+    return ("policy", "arms", "link", "noise", "changes")[: len(parts)]
+
+
 def parts_text(
     parts: Sequence[Any], varying: Sequence[bool], classes: dict[str, Any]
 ) -> Iterator[str]:
     """The lines that make the parts of a run, where its constants are its own."""
     waiting, count = list(varying), [0]
-    for name, part in zip(("policy", "arms", "link", "noise"), parts, strict=True):
+    for name, part in zip(names_of(parts), parts, strict=True):
         text = part_text(part, name, waiting, count, classes)
         if text != name:
             yield f"{name} = {text}"
@@ -53,12 +59,12 @@ def state_text(state: Any, name: str, classes: dict[str, Any]) -> str:
 
 
 _HEAD = """
-def kernel(policy, arms, link, noise, constants, which, truth, arm_keys, noise_keys, observer,
+def kernel({names}, constants, which, truth, arm_keys, noise_keys, observer,
            start, stop, plays, regret, updates, projections, truncated, {tables}):
 """
 
 _TEAM = """
-    team = (cuda.threadIdx.x & 1023) // {lanes}
+    team = {team}
     run = cuda.blockIdx.x * {teams} + team
     if run >= which.size:
         return
@@ -104,8 +110,8 @@ _LANE = """
     trace = Trace(plays, regret[run], updates[run], projections[run], truncated[run], unused)
     for t in range(start, stop, {noises}):
         draw_noise(noise, noise_keys[run], t, drawn)
-        play(policy, state, arms, link, truth, buffer, arm_keys[run],
-             leading(drawn, min({noises}, stop - t)), episode, trace, observer, STILL)
+        play(policy, state, arms, link, {star}, buffer, arm_keys[run],
+             leading(drawn, min({noises}, stop - t)), episode, trace, observer, {world})
 """
 
 
@@ -121,6 +127,9 @@ def kernel_text(
     own = ("lanes", "teams", "size", "columns", "noises")
     sizes = {name: getattr(layout, name) for name in own}
     sizes |= {"theta": layout.teams * layout.size, "dim": parts[0].dim}
+    # A team that is alone in its block has the same place for all lanes, and the compiler knows it.
+    alone = layout.lanes > WARP
+    sizes |= {"team": 0 if alone else f"(cuda.threadIdx.x & 1023) // {layout.lanes}"}
     sizes |= {"kept": common, "drawn": common + common % 2}
     lines = {
         "arrays": declare(layout),
@@ -131,6 +140,8 @@ def kernel_text(
     }
     texts = {name: "\n    ".join(mine) for name, mine in lines.items()}
     head = _HEAD + (_LANE if layout.lanes == 1 else _TEAM)
+    world, star = world_text(parts)
+    texts |= {"world": world, "star": star, "names": ", ".join(names_of(parts))}
     return head.format(**sizes, **texts, tables=", ".join(tables)), classes
 
 

@@ -14,9 +14,10 @@ from ..core.rng import ARMS, NOISE
 from ..core.stream_keys import stream_keys
 from .batches import Job
 from .compile import kernel_of
-from .layout import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves
+from .layout import FAR, OWN, PASSING, POOLED, Layout, numbers_of, state_leaves, world_leaves
 from .numba_cuda_internals import NumbaPerformanceWarning
 from .storage import spreader
+from .worlds import check_delay
 
 THREADS = 128  # per block, where the number does not matter
 
@@ -46,9 +47,10 @@ def on_device(part: Any) -> Any:
 def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
     """The tables of a state before the first play, one row per job."""
     same = {leaf.name: leaf.array.ravel() for leaf in layout.leaves}
-    rows = [
-        same | {leaf.name: leaf.array.ravel() for leaf in state_leaves(job.policy)} for job in jobs
-    ]
+    rows = []
+    for job in jobs:
+        own = [*state_leaves(job.policy), *world_leaves(job.problem, job.policy.plays)]
+        rows.append(same | {leaf.name: leaf.array.ravel() for leaf in own})
 
     def table(names: list[str], kind: Any) -> Any:
         empty = [np.zeros(0, kind)]
@@ -148,6 +150,8 @@ class Launch:
     def outcomes(self, seconds: float) -> list[dict[str, Any]]:
         """What the runs of every job left at their checkpoints, one row per run."""
         found = {name: array.copy_to_host() for name, array in self.out.items()}
+        if "world_counts" in self.tables:
+            check_delay(self.jobs[0].problem, self.tables["world_counts"].copy_to_host())
         found["fallbacks"] = np.repeat(self._fallbacks()[:, None], self.plays.size, axis=1)
         found["cpu_seconds"] = np.full(self.size, seconds)
         ends = np.cumsum([job.size for job in self.jobs])

@@ -1,7 +1,7 @@
 """How the runs of one kind are laid out on the device.
 
-A team of lanes plays a run, or a lane alone: where a decision lasts many plays, and where an
-estimator has no cooperative form.
+A team of lanes plays a run: lanes of a warp or, if its matrices are large, of several warps. A lane
+plays alone where a decision lasts many plays, and where an estimator has no cooperative form.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,15 +14,18 @@ from ..core.arm_buffer import ArmBuffer
 from ..core.capabilities import keeps_factor
 from ..core.loop import make_episode
 from ..core.part import classes_of
+from ..parts.arms import PerDecision, PerRound, Storefront
 from ..parts.estimators import Discounted, NewtonEnsemble, ScaleFreeHuber
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
+from .worlds import is_still, world_arrays
 
 # Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
 # after a decision; in device memory.
 COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
 POOLED = (COMMON, ALIKE)
 WARP = 32
+BLOCK = 128  # lanes of a team of several warps
 NOISES = 64  # of a team, drawn at once, at most
 CORE = 227 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
 THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
@@ -30,11 +33,16 @@ QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
 TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
+# Teams of a warp per multiprocessor: if no more have room, a team has several warps. Never, as long
+# as no device has compared those with the CPU; benchmarks/gpu_wide.py does, with 6.
+CROWDED = -1
+RESERVED = 256  # numbers per block that a layout leaves to CUDA, if several blocks must have room
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
 WRITERS = frozenset({Discounted, ScaleFreeHuber})  # which write to their regions themselves
+DRAWN = (PerDecision, PerRound)  # arms that change, and that a team of several warps can draw
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
 
 # Of all that states hold, what the twins of this folder divide among the lanes.
@@ -98,8 +106,9 @@ def state_leaves(policy: Any) -> Iterator[Leaf]:
 
 
 def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
-    """The arrays of a team's buffer: in common if the arms never change, else those of a lane."""
-    still = arms.redraw == "never"
+    """The arrays of a team's buffer: in common if the arms never change or the team has several
+    warps, else those of a lane."""
+    still = arms.redraw == "never" or lanes > WARP
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
     yield Leaf("buffer_features", np.zeros((arms.dim, columns)), place)
     yield Leaf("buffer_scores", np.zeros(columns), place)
@@ -108,6 +117,13 @@ def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
     yield Leaf("buffer_penalty", np.zeros(arms.size), PASSING)
     yield Leaf("buffer_chosen", np.zeros(arms.dim), COMMON)
     yield Leaf("buffer_kept", np.array([-1]), OWN)  # of `synced`
+
+
+def world_leaves(problem: Any, plays: int) -> Iterator[Leaf]:
+    """The arrays of what changes a problem; none if nothing does."""
+    if problem is not None and not is_still(problem):
+        for name, array in world_arrays(problem, plays):
+            yield Leaf(name, array, FAR)
 
 
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
@@ -130,6 +146,8 @@ def largest_block(lanes: int, size: int, dim: int, most: int) -> int:
 
     Few numbers of warps, for every one is another kernel to compile.
     """
+    if lanes > WARP:
+        return min(resident(1, lanes, size, dim), 1)
     warp = WARP // lanes
     most = warp << max(-(-most // warp) - 1, 0).bit_length()
     sizes = range(0, min(most, THREADS // lanes) + 1, warp)
@@ -144,8 +162,12 @@ def _far(leaf: Leaf) -> Leaf:
     return leaf._replace(place=FAR)
 
 
-def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Layout:
+def make_layout(
+    policy: Any, arms: Any, runs: int = THREADS * PROCESSORS, problem: Any = None
+) -> Layout:
     """The layout for runs of a policy on an arm set, so many of them at once.
+
+    problem: the problem of the arms, if it may change while it is played.
 
     Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
     many end the sooner the fewer lanes have nothing to do. A block has as many teams as there are
@@ -155,15 +177,19 @@ def make_layout(policy: Any, arms: Any, runs: int = THREADS * PROCESSORS) -> Lay
     columns = arms.make_buffer().penalty.size
     if policy.plays > ALONE:
         leaves = [leaf._replace(place=ALIKE) if leaf.name in _PLAYS else leaf for leaf in leaves]
-    if not is_for_teams(policy) or (policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS):
-        leaves += leaves_of(arms.make_buffer(), "buffer")
+    moves = (problem is not None and not is_still(problem)) or isinstance(arms, Storefront)
+    scarce = policy.plays > ALONE and 8 * room(leaves) > CORE // WARPS
+    if moves or scarce or not is_for_teams(policy):
+        leaves += [*leaves_of(arms.make_buffer(), "buffer"), *world_leaves(problem, policy.plays)]
         threads = 128 if runs >= MANY else 32
         return Layout(1, threads, 0, 0, columns, 16, list(map(_far, leaves)))
     lanes = 8 if runs >= MANY else 16 if runs >= FEW else WARP
+    if is_crowded(leaves, policy, arms):
+        lanes = BLOCK
     while not is_filling(found := near(leaves, policy, arms, lanes), policy, arms, lanes):
         lanes *= 2
     noises = noises_of(policy)
-    size = room(found, noises)
+    size = room(found, noises) + (RESERVED if lanes > WARP else 0)
     teams = largest_block(lanes, size, arms.dim, -(-runs // PROCESSORS))
     if teams == 0:
         raise InvalidInputError(
@@ -181,6 +207,8 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
     """These leaves and those of the buffer, the large ones in device memory where room is scarce,
     and where a decision lasts so long that its buffer is seldom read."""
     leaves = [*leaves, *buffer_leaves(arms, lanes)]
+    if lanes > WARP:
+        return near_warps([Leaf("exchange", np.zeros(lanes // WARP), COMMON), *leaves], arms)
     for field in _LARGE:
         seldom = policy.plays > ALONE and field in ArmBuffer._fields
         if seldom or resident(1, WARP, room(leaves, noises_of(policy)), arms.dim) < TEAMS:
@@ -188,9 +216,29 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
     return leaves
 
 
+def near_warps(leaves: list[Leaf], arms: Any) -> list[Leaf]:
+    """These leaves, for teams of several warps: two teams are enough for a multiprocessor, and one
+    that has V^-1 at hand is better than two that fetch it."""
+    for field in _LARGE:
+        wanted = 1 if field == "inverse" else 2
+        size = room(leaves) + RESERVED
+        if resident(1, BLOCK, size, arms.dim) < wanted:
+            leaves = [_far(leaf) if leaf.is_common(field) else leaf for leaf in leaves]
+    return leaves
+
+
+def is_crowded(leaves: Sequence[Leaf], policy: Any, arms: Any) -> bool:
+    """Return True if so few teams of a warp have room for their matrices that teams of several
+    warps are faster. The arms must be made by functions of the library, which all lanes call."""
+    if policy.plays > ALONE or not (arms.redraw == "never" or type(arms) in DRAWN):
+        return False
+    found = [*leaves, *buffer_leaves(arms, WARP)]
+    return resident(1, WARP, room(found), arms.dim) <= CROWDED
+
+
 def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
     """Return True if teams of so many lanes keep a multiprocessor busy, and no lane for long."""
-    if lanes == WARP:
+    if lanes >= WARP:
         return True
     teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
     busy = policy.plays > ALONE or teams * lanes >= WARP * WARPS

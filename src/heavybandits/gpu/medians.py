@@ -8,7 +8,7 @@ from numba import cuda
 from ..core.jit import jitable
 from ..core.linalg import bounded, clamp
 from ..core.order_statistics import median, select_rank
-from .team import Shared, broadcast, lane, maximum, members, sync, total, twin, writable
+from .team import Shared, broadcast, lane, maximum, members, sync, twin, writable
 
 HALF = 1 << 32  # two counts in one number
 
@@ -18,6 +18,16 @@ def anyone(own: float, lanes: int) -> float:
     """What some lane has that has a number; not a number if none has."""
     votes = cuda.ballot_sync(members(lanes), own == own)
     return cuda.shfl_sync(members(lanes), own, max(cuda.ffs(votes) - 1, 0))
+
+
+@jitable
+def count(value: int, lanes: int) -> int:
+    """The sum over all lanes of a team within a warp."""
+    offset = lanes // 2
+    while offset > 0:
+        value += cuda.shfl_xor_sync(members(lanes), value, offset)
+        offset //= 2
+    return value
 
 
 @jitable
@@ -33,7 +43,7 @@ def divide(values: Any, span: Any, pivot: float, within: Any, lanes: int) -> Any
         if pivot < value and value < within[1]:
             upper = value
         i += lanes
-    return total(both, lanes), lower, upper
+    return count(both, lanes), lower, upper
 
 
 @jitable

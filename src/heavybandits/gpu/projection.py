@@ -22,6 +22,7 @@ from ..core.projection import (
     shortening,
     solve_secular,
 )
+from .layout import WARP
 from .numba_cuda_internals import TypingError
 from .series import project_nearby, set_scaled
 from .team import Shared, lane, opaque, sync, total, twin, writable
@@ -41,8 +42,24 @@ def square_of(x: Any, lanes: int) -> float:
 
 @jitable
 def measure_parts(scratch: Any, size: int, lanes: int) -> float:
-    """The parts of the image in the rows of the basis, a lane per row; returns that in the last."""
+    """The parts of the image in the rows of the basis, a lane per row; returns that in the last.
+
+    Where there are more entries than lanes in a warp, a warp per row.
+    """
     parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
+    if lanes > WARP or (lanes == WARP and image.size > WARP):
+        j = lane(lanes) // WARP
+        while j < size:
+            part, i = 0.0, lane(WARP)
+            while i < image.size:
+                part += basis[j, i] * image[i]
+                i += WARP
+            part = total(part, WARP)
+            if lane(WARP) == 0:
+                parts[j] = part
+            j += lanes // WARP
+        sync(lanes)
+        return parts[size - 1]
     j = lane(lanes)
     while j < size:
         part = 0.0

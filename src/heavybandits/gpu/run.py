@@ -60,13 +60,13 @@ def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dic
 
 
 def has_teams(job: Job) -> bool:
-    return make_layout(job.policy, job.problem.arms).lanes > 1
+    return make_layout(job.policy, job.problem.arms, problem=job.problem).lanes > 1
 
 
 def layout_of(alike: Sequence[Job], runs: int) -> Layout:
     """The layout of jobs that one kernel plays, next to so many runs that teams play."""
-    own = sum(job.size for job in alike)
-    return make_layout(alike[0].policy, alike[0].problem.arms, max(own, runs))
+    own, job = sum(job.size for job in alike), alike[0]
+    return make_layout(job.policy, job.problem.arms, max(own, runs), job.problem)
 
 
 def next_batches(waiting: deque[Batch], free: int) -> list[Batch]:

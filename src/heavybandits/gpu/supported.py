@@ -9,13 +9,14 @@ import numpy as np
 from .._utils.errors import DeviceError, InvalidInputError, warn_caller
 from ..core.capabilities import capacity_of, keeps_factor
 from ..core.part import classes_of, is_part, separate_streams
-from ..parts.arms import Fixed, FromArray, PerDecision, PerRound
+from ..parts.arms import Fixed, FromArray, PerDecision, PerRound, Storefront
 from ..parts.estimators import NewtonEnsemble, RidgeEnsemble
 from ..parts.policies import UCB, Uniform
 from .batches import Job
 from .layout import ALONE, WRITERS, Layout
+from .worlds import is_still
 
-_ARMS = (Fixed, PerDecision, PerRound, FromArray)
+_ARMS = (Fixed, PerDecision, PerRound, FromArray, Storefront)
 
 
 def play_on_device(
@@ -26,26 +27,28 @@ def play_on_device(
     advance: called with the number of plays that are done.
     """
     require_device()
-    warn_uncompared([job.policy for job in jobs])
+    warn_uncompared(jobs)
     from .run import play_jobs
 
     separated = [job._replace(policy=separate_streams(job.policy)) for job in jobs]
     return play_jobs(separated, advance)
 
 
-def warn_uncompared(policies: Sequence[Any]) -> None:
-    """Warn of estimators whose runs on a device have not been compared with the CPU yet."""
-    estimators = [policy.estimator for policy in policies if isinstance(policy, UCB)]
+def warn_uncompared(jobs: Sequence[Job]) -> None:
+    """Warn of runs on a device that have not been compared with the CPU yet."""
+    estimators = [job.policy.estimator for job in jobs if isinstance(job.policy, UCB)]
     found = {
         type(estimator).__name__
         for estimator in estimators
         if keeps_factor(estimator) or classes_of(estimator) & WRITERS
     }
+    if not all(is_still(job.problem) for job in jobs):
+        found.add("a problem that changes")
     if found:
         warn_caller(
             f"{', '.join(sorted(found))}: the kernel for a GPU compiles, but its results have not "
             f"been compared with those of the CPU yet. Compare a few runs with device='cpu', or "
-            f"run benchmarks/gpu_check.py --alone"
+            f"run benchmarks/gpu_check.py --alone and --worlds"
         )
 
 
@@ -67,18 +70,6 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
         if reason := _obstacle(policy):
             raise InvalidInputError(
                 f"policies[{name!r}] cannot be played on device='cuda': {reason}"
-            )
-
-
-def check_still(problem: Any) -> None:
-    """Raise for a problem that changes while it is played, or whose noise sees the arm."""
-    found = {name: getattr(problem, name) for name in ("drift", "delay", "adversary")}
-    found["noise"] = problem.noise if hasattr(type(problem.noise), "reward") else None
-    for name, part in found.items():
-        if part is not None:
-            raise InvalidInputError(
-                f"device='cuda' plays problems without drift, delay and adversary, whose noise "
-                f"does not see the arm, got {name} = {type(part).__name__}: use device='cpu'"
             )
 
 

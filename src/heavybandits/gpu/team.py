@@ -1,4 +1,7 @@
-"""A team: 2 to 32 lanes of a warp that play one run together.
+"""A team: 2 to 32 lanes of a warp that play one run together, or all lanes of a block.
+
+A team of more lanes than a warp has is alone in its block, so that the barrier of the block is its
+own.
 
 What a team shares has a type of its own, `Shared`, which says how many lanes there are and
 cannot be written to. So the text of a part that reads it compiles as it is, and a part that would
@@ -15,6 +18,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import cuda
+from numba.cuda.types import float64
 
 from ..core.jit import jitable
 from .layout import WARP
@@ -155,6 +159,22 @@ def opaque(context: Any, number: Any) -> Any:
 
 
 @intrinsic
+def block_barrier(context: Any) -> Any:
+    """Wait for all lanes of a block, also where those of a warp have gone apart.
+
+    `cuda.syncthreads` is for warps whose lanes are together, which no text of a team promises.
+    """
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        kind = ir.FunctionType(ir.VoidType(), [])
+        wait = builder.call(ir.InlineAsm(kind, "barrier.sync 0;", "~{memory}", True), [])
+        wait.attributes.add("convergent")
+        return context.get_dummy_value()
+
+    return signature(types.none), build
+
+
+@intrinsic
 def leading(context: Any, array: Any, count: Any) -> Any:
     """The first `count` numbers of an array, without the questions that a slice asks."""
 
@@ -189,43 +209,77 @@ def lane(lanes: int) -> Any:
 
 @jitable
 def first_lane(lanes: int) -> Any:
-    """The number of the team's first lane in its warp."""
+    """The number of the team's first lane in its warp, for a team within a warp."""
     return np.int64(cuda.threadIdx.x & (WARP - lanes))
 
 
 @jitable
 def members(lanes: int) -> Any:
-    """The team as a mask of lanes."""
-    return ((1 << lanes) - 1) << first_lane(lanes)
+    """The team as a mask of lanes of its warp."""
+    within = min(lanes, WARP)
+    return ((1 << within) - 1) << first_lane(within)
 
 
 @jitable
 def sync(lanes: int) -> None:
     """What a lane wrote before this, all lanes of its team read after it."""
     cuda.syncwarp(members(lanes))
+    if lanes > WARP:
+        block_barrier()
 
 
 @jitable
 def maximum(value: float, lanes: int) -> float:
     """The largest value of all lanes."""
-    offset = lanes // 2
+    offset = min(lanes, WARP) // 2
     while offset > 0:
         value = max(value, cuda.shfl_xor_sync(members(lanes), value, offset))
         offset //= 2
+    if lanes > WARP:
+        found = cuda.shared.array(0, float64)
+        exchange(value, found, lanes)
+        value = found[0]
+        for i in range(1, lanes // WARP):
+            value = max(value, found[i])
+        sync(lanes)
     return value
 
 
 @jitable
-def total(value: Any, lanes: int) -> Any:
+def total(value: float, lanes: int) -> float:
     """The sum over all lanes, in an order of its own."""
-    offset = lanes // 2
+    offset = min(lanes, WARP) // 2
     while offset > 0:
         value += cuda.shfl_xor_sync(members(lanes), value, offset)
         offset //= 2
+    if lanes > WARP:
+        found = cuda.shared.array(0, float64)
+        exchange(value, found, lanes)
+        value = found[0]
+        for i in range(1, lanes // WARP):
+            value += found[i]
+        sync(lanes)
     return value
+
+
+@jitable
+def exchange(value: float, found: Any, lanes: int) -> None:
+    """Leave the values of the warps of a team for all lanes, until they next `sync`.
+
+    found: where the memory begins that the lanes of a block share. A layout has room there.
+    """
+    if lane(WARP) == 0:
+        found[lane(lanes) // WARP] = value
+    sync(lanes)
+
+
+@jitable
+def value_of(value: float, place: int) -> float:
+    """The value that a lane of this warp has; all lanes of the warp ask, each for its own."""
+    return cuda.shfl_sync(0xFFFFFFFF, value, place)
 
 
 @jitable
 def broadcast(value: float, lanes: int) -> float:
-    """The value that the first lane has."""
+    """The value that the first lane has, in a team within a warp."""
     return cuda.shfl_sync(members(lanes), value, first_lane(lanes))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._utils.errors import InvalidInputError, PartError
+from .._utils.errors import PartError
 from ..core.arm_buffer import ArmBuffer
 from ..core.compile import compiled
 from ..core.dispatch import estimate_arm, refresh
@@ -23,7 +23,7 @@ from ..core.rng import ARMS, NOISE
 from ..core.runs import is_over, make_runs, trace_of
 from ..core.state import make_state
 from ..core.stream_keys import stream_keys
-from ..core.world import World, changing_of, make_world, overflow_of
+from ..core.world import World, changing_of, make_world, no_room, overflow_of
 from ..gpu.batches import Job
 from ..parts.policies.checks import check_room
 from .problem import Problem
@@ -199,11 +199,7 @@ def check_draws(law: Noise, key: Any, drawn: NDArray[np.float64]) -> None:
 def check_delay(world: World) -> None:
     """Raise an error if more decisions wait for their rewards than there is room for."""
     if overflow_of(world):
-        delay: Any = world.mail.delay if world.mail else None
-        raise InvalidInputError(
-            f"delay must leave at most {delay.room} decisions without their rewards "
-            f"({type(delay).__name__}.room), and left more: pass a larger `room`"
-        )
+        raise no_room(world.mail.delay if world.mail else None)
 
 
 def check_finite(noise: Noise, drawn: NDArray[np.float64]) -> None:

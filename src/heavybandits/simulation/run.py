@@ -121,9 +121,8 @@ def simulate(
     check_recorders(recorders, named)
     sizes = (horizon, tuple(plays.tolist()), seed, 0, repetitions)
     if device == "cuda":
-        from ..gpu.supported import check_still, check_supported
+        from ..gpu.supported import check_supported
 
-        check_still(problem)
         check_supported(named, problem.arms)
         if recorders or debug:
             name = "record" if recorders else "debug"

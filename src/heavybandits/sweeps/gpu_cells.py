@@ -10,7 +10,7 @@ from typing import Any
 
 from .._utils.errors import InvalidInputError
 from ..gpu.batches import Job
-from ..gpu.supported import check_still, check_supported, play_on_device
+from ..gpu.supported import check_supported, play_on_device
 from .backends import HALTED, Report, other_sources, store
 from .cell import ON_DEVICE, Cell, kind, resolve
 
@@ -73,7 +73,6 @@ def unsupported(cell: Cell) -> str:
         return f"device='cuda' has no form of {cell.function.partition(':')[2]}"
     try:
         for job in twin.jobs(**cell.settings):
-            check_still(job.problem)
             check_supported({"policy": job.policy}, job.problem.arms)
     except InvalidInputError as error:
         return str(error)

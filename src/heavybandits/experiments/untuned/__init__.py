@@ -14,7 +14,7 @@ from ..realdata import examine, is_there, replay_code
 from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
-from .catalogue import FIXED, OTHER_SHOPS, SHOPS, listed
+from .catalogue import FIXED, listed
 from .cells import advice_cell, problem_cell, sparse_cell, world_cell
 from .draws import uniforms
 from .policies import GRID, OUR_NAMES, Facts, cells_of
@@ -57,7 +57,7 @@ def collect(given: dict[str, Any], compute: Compute) -> list[Row]:
 
 
 def play(given: dict[str, Any], group: str, name: str, world: Any) -> Iterator[Group]:
-    """Yield the cells of every policy on one world, and of the diagnosis of a shop."""
+    """Yield the cells of every policy on one world, and of the diagnosis of its rewards."""
     horizon = given["long_horizon" if group in settings.LONG_GROUPS else "horizon"]
     named = {"group": group, "world": name, "dim": world.dim, "horizon": horizon}
     fixed = {"world": write_world(world), "horizon": horizon, "seed": given["seed"]}
@@ -68,11 +68,10 @@ def play(given: dict[str, Any], group: str, name: str, world: Any) -> Iterator[G
         weight = horizon * cost(policies, world.dim, world.arms)
         runs = often * given["repetitions"]
         yield named | {"policies": list(policies)}, run_cells(policies, fixed, runs, weight, more)
-    if group in (SHOPS, OTHER_SHOPS):
-        more = {"function": ADVICE, "code": digest({*WORLD_CODE, advice_cell.__module__})}
-        more |= {"label": f"untuned, {group}, {name}, diagnosis"}
-        fixed |= {"rows": given["logged"]}
-        yield named, run_cells(None, fixed, given["repetitions"], 1e5, more)
+    more = {"function": ADVICE, "code": digest({*WORLD_CODE, advice_cell.__module__})}
+    more |= {"label": f"untuned, {group}, {name}, diagnosis"}
+    fixed |= {"rows": given["logged"]}
+    yield named, run_cells(None, fixed, given["repetitions"], 1e5, more)
 
 
 def play_problem(given: dict[str, Any], problem: str) -> Iterator[Group]:

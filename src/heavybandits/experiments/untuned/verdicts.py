@@ -180,17 +180,21 @@ def fixed_verdicts(worlds: Sequence[Played]) -> list[Verdict]:
 
 
 def bar_verdicts(
-    worlds: Sequence[Played], filter: str, bars: tuple[float, float, float], reading: str
+    worlds: Sequence[Played],
+    filter: str,
+    bars: tuple[float, float, float],
+    reading: str,
+    policy: str = AUTO,
 ) -> list[Verdict]:
-    """Judge median, 90% and worst of regret over that of the best radius."""
+    """Judge median, 90% and worst of a policy's regret over that of the best radius."""
     hard = [played for played in worlds if not played.is_easy(filter)]
     named = ("median", median), ("90% of the problems", most), ("worst problem", largest)
     return [
         judge(
-            f"auto's regret is at most {bar:g} times that of the best radius, {name}",
+            f"{policy}'s regret is at most {bar:g} times that of the best radius, {name}",
             f"{len(hard)} {reading}, {hard[0].runs} runs",
             OVER_BEST,
-            ratios_to_best(hard, AUTO, filter, statistic),
+            ratios_to_best(hard, policy, filter, statistic),
             BELOW,
             bar,
         )
@@ -200,10 +204,13 @@ def bar_verdicts(
 
 
 def unseen_verdicts(worlds: Sequence[Played]) -> list[Verdict]:
-    """Judge the random problems, against both references."""
+    """Judge `auto` and what the diagnosis recommends on the random problems, with both filters."""
     found: list[Verdict] = []
-    for filter, name in REFERENCES.items() if worlds else ():
-        found += bar_verdicts(worlds, filter, UNSEEN_BARS, f"unseen problems, not easy, {name}")
+    for policy in (AUTO, RECOMMENDED) if worlds else ():
+        if all(played.has(policy) for played in worlds):
+            for filter, name in REFERENCES.items():
+                reading = f"unseen problems, not easy, {name}"
+                found += bar_verdicts(worlds, filter, UNSEEN_BARS, reading, policy)
     return found
 
 

@@ -9,7 +9,7 @@ from ..._utils.display import show_part, show_part_html
 from ..._utils.errors import InvalidInputError
 from ..._utils.validation import Positive
 from ...core.allocation import zeros
-from ...core.arm_buffer import LANES, ArmBuffer, mark_stale, pick
+from ...core.arm_buffer import ArmBuffer, mark_stale, pick
 from ...core.arrays import Floats, Integers
 from ...core.confidence_region import (
     Region,
@@ -28,12 +28,14 @@ from ...core.jit import jitable, outlined
 from ...core.linalg import combine, dot, squares
 from ...core.protocols import ArmSet, Tally
 from ..estimators.auto import (
+    BLOCK,
     CONSTANT,
     WARM,
     ScaleFreeEstimate,
     ScaleFreeHuber,
     add_novelty,
     base_of,
+    block_width,
     exact_share,
     fill_block,
     fill_row,
@@ -171,29 +173,33 @@ def measure_arms(
     rewards, events = float(rewards_learned(linear)), float(state.counts[EVENTS])
     root, noise = math.sqrt(float(dim)), math.sqrt(state.numbers[NOISE])
     share = penalty_of(linear.region) / penalty_of(conversion)
-    for k in range(buffer.squares.size):
-        buffer.squares[k] = 0.0
-    for first in range(0, buffer.scores.size, LANES):
-        fill_block(linear, buffer.features, first)
-        add_novelty(linear, buffer.features, first, buffer.squares)
-        combine(linear.scratch.block, amounts.centre, lanes[0])
-        squares(linear.scratch.block, amounts.inverse, lanes[1], lanes[4], lanes[5])
+    for first in range(0, buffer.scores.size, BLOCK):
+        count = min(BLOCK, buffer.scores.size - first)
+        width = block_width(count)
+        gains, norms, logits = lanes[0, :width], lanes[1, :width], lanes[2, :width]
+        spreads, above, below = lanes[3, :width], lanes[4, :width], lanes[5, :width]
+        news = linear.scratch.lanes[0, :width]
+        fill_block(linear, buffer.features, first, count)
+        combine(linear.scratch.block, amounts.centre, gains)
+        squares(linear.scratch.block, amounts.inverse, norms, above, below)
         for i in range(dim + 1):
-            for lane in range(LANES):
-                block[i, lane] = linear.scratch.block[i, lane]
-        for lane in range(LANES):
-            block[dim + 1, lane] = root * amount_feature(state, linear, lanes[0, lane])
-        combine(block, conversion.centre, lanes[2])
-        squares(block, conversion.inverse, lanes[3], lanes[4], lanes[5])
-        for lane in range(LANES):
-            amount = lanes[0, lane]
-            chance = chance_of(lanes[2, lane] + ELASTICITY * block[dim + 1, lane] / root)
-            square = lanes[3, lane] + share * buffer.squares[first + lane]
+            for k in range(count):
+                block[i, k] = linear.scratch.block[i, k]
+        for k in range(count):
+            news[k] = 0.0
+            block[dim + 1, k] = root * amount_feature(state, linear, gains[k])
+        add_novelty(linear, buffer.features, first, count, news)
+        combine(block, conversion.centre, logits)
+        squares(block, conversion.inverse, spreads, above, below)
+        for k in range(count):
+            amount = gains[k]
+            chance = chance_of(logits[k] + ELASTICITY * block[dim + 1, k] / root)
+            square = spreads[k] + share * news[k]
             error = chance_width(chance, part.width * widen(square, rewards, float(dim)))
-            doubt = part.width * noise * widen(lanes[1, lane], events, float(dim))
-            width = combined_width(chance, amount, error, doubt)
-            buffer.scores[first + lane] = chance * amount
-            buffer.squares[first + lane] = width * width
+            doubt = part.width * noise * widen(norms[k], events, float(dim))
+            both = combined_width(chance, amount, error, doubt)
+            buffer.scores[first + k] = chance * amount
+            buffer.squares[first + k] = both * both
 
 
 # ---- learning
@@ -417,8 +423,8 @@ class Hurdle(NamedTuple):
             amounts=make_region(dim + 1, AMOUNT * dim),
             row=zeros(dim + 2),
             scaled=zeros(dim + 1),
-            block=zeros(dim + 2, LANES),
-            lanes=zeros(6, LANES),
+            block=zeros(dim + 2, BLOCK),
+            lanes=zeros(6, BLOCK),
             numbers=zeros(2),
             counts=np.zeros(3, np.int64),
         )

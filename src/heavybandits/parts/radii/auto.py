@@ -24,13 +24,12 @@ class ScaleFreeRadius(NamedTuple):
     sqrt(k) the size of an effect, which an unknown effect may have too. With L = ln(1 + n w^2 / k)
     and w = ||z||_{V^-1}, the width of an arm is
 
-    r w sqrt(2 + h L + 0.2 w^2 L^2).
+    r w sqrt(2.5 + L + 0.1 w^2 L^2).
 
-    So the width of an arm with few rewards grows with n, and the policy never stops exploring. h is
-    1 if the noise is Gaussian, and up to 9 if its tails are heavy: the square of s over 1.48 times
-    the median residual. The last term concerns arms with hardly any rewards, about which a single
-    one may mislead. While most rewards are one value, the width is r w sqrt(3 + v + L), v = ln(det
-    V / det V_1) / k. Before the first reward that is informative about the scale there is no bound.
+    So the width of an arm with few rewards grows with n, and the policy never stops exploring. The
+    last term matters for arms with hardly any rewards, about which a single outlier may mislead.
+    While most rewards are one value, the width is r w sqrt(3 + v + L), v = ln(det V / det V_1) / k.
+    Before the first reward that is informative about the scale there is no bound.
 
     Parameters
     ----------

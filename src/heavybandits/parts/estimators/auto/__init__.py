@@ -22,15 +22,17 @@ from .estimate import (
 )
 from .events import is_event, share_from
 from .fit import is_due
-from .huber import ScaleFreeHuber, add_novelty, fill_block, raw_theta
+from .huber import BLOCK, ScaleFreeHuber, add_novelty, block_width, fill_block, raw_theta
 
 __all__ = [
+    "BLOCK",
     "CONSTANT",
     "WARM",
     "ScaleFreeEstimate",
     "ScaleFreeHuber",
     "add_novelty",
     "base_of",
+    "block_width",
     "exact_share",
     "fill_block",
     "fill_row",

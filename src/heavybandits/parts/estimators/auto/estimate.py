@@ -15,16 +15,14 @@ NUMBERS, COUNTS = 16, 10
 
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the base has a hundredth of the penalty
-BASE, RARE_BASE = 2.0, 3.0  # logarithm of a known arm; the second while most rewards are one value
-GAUSSIAN = 1.4826  # s of Gaussian noise over its median size
-HEAVIEST = 3.0  # limit of s over that of Gaussian noise of the same median size
-SECOND_ORDER = 0.2  # weight of the term that grows with w^2, of arms with hardly any rewards
+BASE, RARE_BASE = 2.5, 3.0  # logarithm of a known arm; the second while most rewards are one value
+SECOND_ORDER = 0.1  # weight of the term that matters for arms with hardly any rewards
 
 
 class ScaleFreeScratch(NamedTuple):
-    """row: the standardised arm of the moment; block: rows of LANES arms; slopes, image: theta and
-    V^-1 in the units of the features; squares: squared norms of the first rows; lanes: norms and
-    sizes of LANES arms."""
+    """row: the standardised arm of the moment; block: rows of BLOCK arms; slopes, image: theta and
+    V^-1 in the units of the features; squares: squared norms of the first rows; lanes: scores,
+    norms and sizes of BLOCK arms."""
 
     row: Floats
     block: Floats
@@ -271,45 +269,33 @@ def prior_square(region: Region) -> float:
 
 
 class Growth(NamedTuple):
-    """How the squared norm of an arm grows with n: the same for all arms of a decision."""
+    """How the squared norms of arms grow with n: `base`, `second` and n / k (`rate`)."""
 
     base: float
-    slope: float
     second: float
     rate: float
 
 
 @jitable
-def heaviness(estimate: ScaleFreeEstimate) -> float:
-    """Return (s / (1.4826 q))^2, within 1 and 9: 1 if the noise is Gaussian, more if its tails are
-    heavier. q is the typical residual."""
-    usual = GAUSSIAN * estimate.numbers[RESIDUAL]
-    if not usual > 0.0:
-        return 1.0
-    ratio = min(max(math.sqrt(estimate.numbers[SQUARE]) / usual, 1.0), HEAVIEST)
-    return ratio * ratio
-
-
-@jitable
 def growth_of(estimate: ScaleFreeEstimate, learned: float) -> Growth:
-    """Return the growth of this moment; `learned` is that of `learned_directions`.
+    """Return the growth of all arms of a decision; `learned` is that of `learned_directions`.
 
     While most rewards are one value, ln(det V / det V_1) / k is added for every arm.
     """
     rate = float(estimate.counts[LEARNED]) / learned
     if is_rare(estimate):
-        return Growth(RARE_BASE + log_volume(estimate.region) / learned, 1.0, 0.0, rate)
-    return Growth(BASE, heaviness(estimate), SECOND_ORDER, rate)
+        return Growth(RARE_BASE + log_volume(estimate.region) / learned, 0.0, rate)
+    return Growth(BASE, SECOND_ORDER, rate)
 
 
 @jitable
 def inflate(growth: Growth, square: float, scale: float) -> float:
-    """Return w^2 (base + slope L + second w^2 L^2), L = ln(1 + n w^2 / k), in units of `scale`.
+    """Return w^2 (base + L + second w^2 L^2), L = ln(1 + n w^2 / k), with w in units of `scale` in
+    L and in the last term.
 
-    One reward may mislead about an arm with hardly any others, and more so if tails are heavy. So
-    the width of such an arm grows faster with n: it is played again, however bad it seems.
+    That term is the second one of Bernstein's inequality: a single outlier may mislead about an arm
+    with hardly any rewards, so its width grows faster with n, and the arm is played again.
     """
     relative = square / (scale * scale)
     logarithm = math.log1p(growth.rate * relative)
-    steep = growth.second * relative * logarithm
-    return square * (growth.base + (growth.slope + steep) * logarithm)
+    return square * (growth.base + logarithm * (1.0 + growth.second * relative * logarithm))

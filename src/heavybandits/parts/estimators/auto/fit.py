@@ -70,7 +70,7 @@ from .events import (
 )
 
 PENALTY = 0.1  # least lambda, in dimensions; features have variance one
-SLOWEST = 0.1  # times sqrt(n d): largest lambda, or a policy that plays few arms learns nothing else
+SLOWEST = 0.2  # times sqrt(n d): largest lambda, or a policy that plays few arms learns no others
 CHANGED, FAR = 8, 2.0  # restart after so many rewards in a row beyond this multiple of the limit
 SHRUNK = 64.0  # restart if rewards are smaller than typical ones by this factor
 LATEST = 12  # latest rewards that are compared with typical ones
@@ -150,7 +150,7 @@ def is_due(learned: int) -> bool:
 @outlined
 def update_penalty(estimate: ScaleFreeEstimate) -> None:
     """lambda = k s^2 / ||slopes||^2, between 0.1 d and the mean information on a slope, and at most
-    0.1 sqrt(n d).
+    0.2 sqrt(n d).
 
     The best arms have almost equal means. The more often they are played, the smaller the slopes
     seem, and without the last limit lambda would grow until the other arms seem to be known.

@@ -25,9 +25,8 @@ from ....core.confidence_region import (
     update_count,
 )
 from ....core.dispatch import count_arms, maximise, mean
-from ....core.factor import LANES
 from ....core.histogram import BINS
-from ....core.jit import jitable, outlined
+from ....core.jit import jitable, outlined, vectorised
 from ....core.linalg import add_outer, combine, dot, squares
 from ....core.protocols import ArmSet, Link, Observation
 from .estimate import (
@@ -76,61 +75,80 @@ from .fit import (
 
 TINY = 1e-140  # a smaller reward counts as 0: its square would underflow
 LARGEST_EXPONENT = 1100.0  # of a double
+BLOCK, VECTOR = 32, 16  # arms that are measured at once, and in one iteration of their loops
 
 # ---- choosing
 
 
 @jitable
-def fill_block(estimate: ScaleFreeEstimate, features: Floats, first: int) -> None:
-    """Write the standardised rows of LANES arms into the columns of `block`."""
-    block, dim = estimate.scratch.block, estimate.middle.size
-    for i in range(dim):
-        unit, middle = estimate.units[i], estimate.middle[i]
-        for lane in range(LANES):
-            gap = features[i, first + lane] - middle
-            block[i, lane] = gap / unit if unit > 0.0 else 0.0
-    for lane in range(LANES):
-        block[dim, lane] = CONSTANT
+def block_width(count: int) -> int:
+    """Return the columns of `block` that are computed for so many arms: no vector is half full."""
+    return -(-count // VECTOR) * VECTOR
+
+
+@vectorised
+def standardise_column(values: Floats, middle: float, unit: float, out: Floats) -> None:
+    """Write (values - middle) / unit into `out`."""
+    for k in range(out.size):
+        out[k] = (values[k] - middle) / unit
 
 
 @jitable
-def add_novelty(estimate: ScaleFreeEstimate, features: Floats, first: int, out: Floats) -> None:
-    """Add `novelty` to the squared norms of LANES arms."""
+def fill_block(estimate: ScaleFreeEstimate, features: Floats, first: int, count: int) -> None:
+    """Write the standardised rows of arms first, first + 1, ... into the columns of `block`."""
+    block, dim = estimate.scratch.block, estimate.middle.size
+    for i in range(dim):
+        unit, middle = estimate.units[i], estimate.middle[i]
+        if unit > 0.0:
+            standardise_column(features[i, first : first + count], middle, unit, block[i, :count])
+        else:
+            for k in range(count):
+                block[i, k] = 0.0
+    for k in range(count):
+        block[dim, k] = CONSTANT
+
+
+@jitable
+def add_novelty(
+    estimate: ScaleFreeEstimate, features: Floats, first: int, count: int, out: Floats
+) -> None:
+    """Add `novelty` to the squared norms of arms first, first + 1, ...; `out` starts with them."""
     more = novelty_of_one(estimate)
     for i in range(estimate.middle.size):
         if estimate.units[i] == 0.0:
-            for lane in range(LANES):
-                if features[i, first + lane] != estimate.middle[i]:
-                    out[first + lane] += more
+            for k in range(count):
+                if features[i, first + k] != estimate.middle[i]:
+                    out[k] += more
 
 
 @jitable
 def measure_arms(estimate: ScaleFreeEstimate, buffer: ArmBuffer) -> None:
     """Write z.theta and the squared widths of all arms into `scores` and `squares`. O(K d^2)."""
     region, sizes, block = estimate.region, estimate.sizes, estimate.scratch.block
-    lanes = estimate.scratch.lanes
-    above, below, log_sizes, size_squares = lanes[0], lanes[1], lanes[2], lanes[3]
-    growth = growth_of(estimate, learned_directions(region))
-    sized, forced = predicts_sizes(estimate), estimate.numbers[DEBT] >= 1.0
+    growth, lanes = growth_of(estimate, learned_directions(region)), estimate.scratch.lanes
+    forced = estimate.numbers[DEBT] >= 1.0
+    sized = predicts_sizes(estimate) and not forced
     constant = CONSTANT * sizes.centre[estimate.middle.size]
-    for first in range(0, buffer.scores.size, LANES):
-        fill_block(estimate, buffer.features, first)
-        combine(block, region.centre, buffer.scores[first : first + LANES])
-        squares(block, region.inverse, buffer.squares[first : first + LANES], above, below)
-        add_novelty(estimate, buffer.features, first, buffer.squares)
+    for first in range(0, buffer.scores.size, BLOCK):
+        count = min(BLOCK, buffer.scores.size - first)
+        width = block_width(count)
+        scores, norms, log_sizes = lanes[0, :width], lanes[1, :width], lanes[2, :width]
+        size_norms, above, below = lanes[3, :width], lanes[4, :width], lanes[5, :width]
+        fill_block(estimate, buffer.features, first, count)
+        combine(block, region.centre, scores)
+        squares(block, region.inverse, norms, above, below)
+        add_novelty(estimate, buffer.features, first, count, norms)
         if sized:
             combine(block, sizes.centre, log_sizes)
-            squares(block, sizes.inverse, size_squares, above, below)
-        for lane in range(LANES):
-            square, scale = max(buffer.squares[first + lane], 0.0), 1.0
+            squares(block, sizes.inverse, size_norms, above, below)
+        for k in range(count):
+            square, scale = max(norms[k], 0.0), 1.0
             if sized:
-                size = log_sizes[lane] - constant
-                scale = relative_size(estimate, size, size_squares[lane])
-            if forced:
-                buffer.scores[first + lane] = 0.0
-            else:
+                scale = relative_size(estimate, log_sizes[k] - constant, size_norms[k])
+            if not forced:
                 square = inflate(growth, square, scale)
-            buffer.squares[first + lane] = square
+            buffer.scores[first + k] = 0.0 if forced else scores[k]
+            buffer.squares[first + k] = square
 
 
 @outlined
@@ -216,7 +234,7 @@ class ScaleFreeHuber(NamedTuple):
 
     The penalty starts at lambda = 0.1 d. Whenever the number of rewards has doubled, and every 1024
     rewards, it becomes lambda = k s^2 / ||slopes||^2, the fixed point of the evidence (MacKay
-    1992); k = d - lambda tr V^-1 is the number of learned directions. It is at most 0.1 sqrt(n d):
+    1992); k = d - lambda tr V^-1 is the number of learned directions. Lambda is at most 0.2 sqrt(n d):
     the arms that are played most are the best ones, whose means are almost equal, and their slopes
     alone would make lambda grow without end.
 
@@ -267,11 +285,11 @@ class ScaleFreeHuber(NamedTuple):
             recent=zeros(WARM),
             scratch=ScaleFreeScratch(
                 row=zeros(rows),
-                block=zeros(rows, LANES),
+                block=zeros(rows, BLOCK),
                 slopes=zeros(dim),
                 image=zeros(dim, dim),
                 squares=zeros(WARM),
-                lanes=zeros(4, LANES),
+                lanes=zeros(6, BLOCK),
             ),
         )
 
