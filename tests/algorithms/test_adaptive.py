@@ -287,6 +287,55 @@ def test_rewards_in_another_unit_give_the_same_choices(power):
     assert states[0].estimate.counts[0] > 0
 
 
+# ---- the tuned form: what it learns from one reward, and how long it explores
+
+
+def design_of(state: Any) -> Any:
+    return state.estimate.region.design + state.estimate.region.recent
+
+
+def test_a_clipped_reward_counts_for_less():
+    """V grows by q x x^T, q = psi / e: the arm of a clipped reward stays uncertain."""
+    policy = hb.cral(dim=2, radius_scale=0.4)
+    state: Any = policy.init()
+    for y in (1.0, 0.9, 1.2):
+        learn(policy, state, [0.6, 0.8], y)
+    before, clipped = design_of(state), clipped_count(state.estimate.region)
+    learn(policy, state, [0.8, 0.6], 1.0 + 1e6)
+    assert clipped_count(state.estimate.region) == clipped + 1
+    assert 0.0 < np.trace(design_of(state) - before) < 1e-3
+    before = design_of(state)
+    learn(policy, state, [0.6, 0.8], 1.0)
+    np.testing.assert_allclose(np.trace(design_of(state) - before), 1.0, rtol=1e-12)
+
+
+def test_the_size_of_theta_leaves_the_radius_once_theta_is_known():
+    policy: Any = hb.cral(dim=3, penalty=1.0, radius_scale=1e-9)
+    state, theta = policy.init(), np.array([20.0, 1.0, -1.0])
+    radii = []
+    for t in range(300):
+        learn(policy, state, np.eye(3)[t % 3], theta[t % 3])
+        radii.append(policy.radius.radius(state.estimate, 0))
+    assert math.isclose(radii[0], 1.25 * 10.0)  # theta is (10, 0, 0) after the first reward
+    assert radii[-1] < 0.2 * 1.25 * 20.0
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("effect", [0.0, 20.0, -20.0])
+def test_a_large_constant_effect_does_not_prolong_exploration(effect, seed):
+    """Eight fixed arms with a constant feature: from round 100 on, nearly no regret."""
+    policy = hb.cral(dim=4, radius_scale=0.4)
+    rng = np.random.default_rng(seed)
+    features = np.c_[np.ones(8), rng.uniform(-1.0, 1.0, (8, 3))]
+    means = features @ [effect, 1.0, 1.0, 1.0]
+    state, lost = policy.init(), []
+    for _ in range(400):
+        arm = choose(policy, state, features)
+        learn(policy, state, features[arm], means[arm] + 0.2 * rng.normal())
+        lost.append(means.max() - means[arm])
+    assert np.mean(lost[100:]) < 0.05 * np.mean(means.max() - means)
+
+
 # ---- odd inputs
 
 

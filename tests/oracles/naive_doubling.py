@@ -90,9 +90,9 @@ class Tuned:
         d: int,
         *,
         share: float = 0.4,
-        floor: float = 0.1,
+        floor: float = 0.0,
         limit: float = 64.0,
-        lam: float = 1.0,
+        lam: float = 0.001,
     ) -> None:
         self.share, self.floor, self.limit, self.growth = share, floor, limit, math.sqrt(2)
         self.lam = lam
@@ -105,7 +105,9 @@ class Tuned:
         if self.tau == 0:
             return 1e100
         noise = self.share * math.sqrt(self.B) + self.floor * self.tau
-        return max(noise, 1.25 * math.sqrt(self.lam) * float(np.linalg.norm(self.theta)))
+        unknown = min(1.0, self.lam * float(np.trace(np.linalg.inv(self.design))))
+        bias = math.sqrt(self.lam * unknown) * float(np.linalg.norm(self.theta))
+        return max(noise, 1.25 * bias)
 
     def norm(self, x: Any) -> float:
         return math.sqrt(x @ np.linalg.solve(self.design, x))
@@ -123,10 +125,11 @@ class Tuned:
             self.tau = abs(e) * u
         psi = clip(e, self.tau / u)
         self.cuts += not math.isclose(psi, e, rel_tol=1e-12)
-        self.design = self.design + np.outer(x, x) / s**2
+        q = psi / e if e != 0 else 1.0
+        self.design = self.design + q * np.outer(x, x) / s**2
         self.theta = self.theta + np.linalg.solve(self.design, x) * psi / s
         if self.tau > 0:
-            self.B += (u * psi) ** 2
+            self.B += (u * psi) ** 2 / max(1.0, w * w)
             self.N += (u * psi / self.tau) ** 2
-            if min(self.limit, 4.0 * (self.k + 1)) < self.N:
+            if min(self.limit, 16.0 * (self.k + 1)) < self.N:
                 self.tau, self.N, self.k = self.tau * self.growth, 0.0, self.k + 1

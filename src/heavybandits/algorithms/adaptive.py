@@ -11,6 +11,8 @@ from ..parts.radii import DoublingRadius, GrowingRadius
 from . import theory
 from .common import call_with_known
 
+TUNED_PENALTY = 0.001  # lambda of the tuned form, for rows of norm about 1
+
 
 def cral(
     *,
@@ -20,7 +22,7 @@ def cral(
     delta: float = 0.01,
     norm: float = 1.0,
     horizon: int | None = None,
-    penalty: float = 1.0,
+    penalty: float | None = None,
     noise_scale: float = 1.0,
     radius_scale: float | None = None,
     corruption: float = 0.0,
@@ -54,16 +56,18 @@ def cral(
         S, a bound on ||theta*||.
     horizon : int, optional
         T, the number of plays, for smaller logarithms. None for a region valid at all times.
-    penalty : float, default 1.0
-        lambda; V starts at lambda I. A small penalty costs a logarithm only.
+    penalty : float, optional
+        lambda; V starts at lambda I. A small penalty costs a logarithm only. None for 1, and for
+        0.001 in the tuned form, which then needs fewer decisions to learn large effects.
     noise_scale : float, default 1.0
         s where `update` receives none, in the unit of the reward. A guess is enough.
         Rewards with a larger s have less weight. `Agent.update` takes the s of one reward.
     radius_scale : float, optional
-        Share a of the tuned radius max{a sqrt(B) + 0.1 tau, 1.25 sqrt(lambda) ||theta||} (see
-        `GrowingHuber`); try 0.4. The tuned form uses `dim`, `link`, `norm` (for links only),
+        Share a of the tuned radius, which is a sqrt(B) once every direction of theta is known (see
+        `GrowingRadius`); try 0.4. The tuned form uses `dim`, `link`, `norm` (for links only),
         `penalty` and `noise_scale`. With the identity link its choices do not depend on the unit of
-        the rewards. No theorem covers it. None for the theorem's radius: valid, but very wide.
+        the rewards. Give the arms a constant feature if the noise may be skewed. No theorem covers
+        it. None for the theorem's radius: valid, but very wide.
     corruption : float, default 0.0
         Bound on sum |c_t| if rewards may be falsified by c_t, in the unit of the reward. It
         requires the identity link.
@@ -84,13 +88,14 @@ def cral(
     >>> policy.estimator.factor, float(policy.radius.radius(policy.init().estimate, 0))
     (9.0, 10.0)
     >>> cral(dim=10, radius_scale=0.4).radius
-    GrowingRadius(share=0.4, floor=0.1)
+    GrowingRadius(share=0.4, floor=0.0)
     >>> type(cral(dim=10, radius_scale=0.4, learn_noise_scale=True)).__name__
     'LearnedScale'
     """
     learns = flag("learn_noise_scale", learn_noise_scale)
     link, noise_scale = check_part("link", link, Link), positive("noise_scale", noise_scale)
-    penalty = positive("penalty", penalty)
+    usual = 1.0 if radius_scale is None else TUNED_PENALTY
+    penalty = positive("penalty", usual if penalty is None else penalty)
     kappa = check_link(link, positive("norm", norm))
     linear = isinstance(link, Identity)
     projection: Projection = NoProjection() if linear else BallProjection(norm)

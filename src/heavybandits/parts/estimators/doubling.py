@@ -29,7 +29,7 @@ from .projection import project_centre
 _THRESHOLD, _NOVELTY, _ENERGY, _RADIUS = range(4)  # places in DoublingEstimate.numbers
 CAP = 4.0  # 4 sqrt(c b) p, the least unit of a residual
 DOUBLINGS = 3.0  # the threshold doubles when N > 3 l
-FIRST = 4.0  # evidence N at which the threshold of the tuned form grows for the first time
+FIRST = 16.0  # evidence N at which the threshold of the tuned form grows for the first time
 
 Ratio = Annotated[float, Interval(1.0, 1e20)]
 Growth = Annotated[float, Interval(1.0, 1e20, "(]")]
@@ -39,9 +39,9 @@ class DoublingEstimate(NamedTuple):
     """State of `DoublingHuber` and `GrowingHuber`.
 
     factor: the triangle R of V = R^T R; numbers: the threshold tau, N (the squares of the clipped
-    steps since tau last grew, in units of tau^2), B (the squares of all clipped steps) and the
-    radius; counts: how often tau grew; noise_scale: s of the reward to come, written before
-    `learn`.
+    steps since tau last grew, in units of tau^2), B (the squares of all clipped steps, which the
+    tuned form divides by w^2 where w > 1) and the radius; counts: how often tau grew; noise_scale:
+    s of the reward to come, written before `learn`.
     """
 
     region: Region
@@ -77,7 +77,7 @@ def threshold_of(estimate: DoublingEstimate) -> float:
 
 @jitable
 def energy_of(estimate: DoublingEstimate) -> float:
-    """Return B, the sum of the squares u^2 psi^2 of all clipped steps."""
+    """Return B, the sum of the squares of all clipped steps (see `DoublingEstimate`)."""
     return estimate.numbers[_ENERGY]
 
 
@@ -114,6 +114,16 @@ def step_share(square: float) -> float:
 
 
 @jitable
+def clip_error(estimate: DoublingEstimate, error: float, share: float) -> float:
+    """Return psi = clip(error, tau/u) for `share` = u, and count the reward if it was clipped."""
+    limit = threshold_of(estimate) / share if share > 0.0 else LARGEST  # 0 by underflow only
+    kept = min(max(error, -limit), limit)
+    if kept != error:
+        count_clipped(estimate.region)
+    return kept
+
+
+@jitable
 def learn_clipped(
     estimate: DoublingEstimate, x: Floats, error: float, sigma: float, curvature: float
 ) -> float:
@@ -123,20 +133,37 @@ def learn_clipped(
     """
     region, weight = estimate.region, curvature / (sigma * sigma)
     share = step_share(weight * squared_norm(region))
-    limit = threshold_of(estimate) / share if share > 0.0 else LARGEST  # 0 by underflow only
-    kept = min(max(error, -limit), limit)
-    if kept != error:
-        count_clipped(region)
+    kept = clip_error(estimate, error, share)
     growth = add_by_factor(region, estimate.factor, x, weight)
     move_centre(region, -kept / (sigma * growth))
     return share * kept
 
 
 @jitable
-def grow_threshold(estimate: DoublingEstimate, step: float, limit: float, growth: float) -> None:
-    """N += (step / tau)^2; if N > limit, tau grows by the factor `growth` and N restarts at 0."""
+def learn_weighted(
+    estimate: DoublingEstimate, x: Floats, error: float, sigma: float, curvature: float
+) -> float:
+    """Make the step of a reward with the weight q = psi / error; return u psi.
+
+    As `learn_clipped`, but V += q curvature x x^T / sigma^2: a clipped reward counts for less.
+    """
+    region, weight = estimate.region, curvature / (sigma * sigma)
+    share = step_share(weight * squared_norm(region))
+    kept = clip_error(estimate, error, share)
+    if kept != error:
+        weight *= kept / error
+    growth = add_by_factor(region, estimate.factor, x, weight)
+    move_centre(region, -kept / (sigma * growth))
+    return share * kept
+
+
+@jitable
+def grow_threshold(
+    estimate: DoublingEstimate, step: float, energy: float, limit: float, growth: float
+) -> None:
+    """B += energy; N += (step / tau)^2; if N > limit, tau *= growth and N restarts at 0."""
     numbers, share = estimate.numbers, step / estimate.numbers[_THRESHOLD]
-    numbers[_ENERGY] += step * step
+    numbers[_ENERGY] += energy
     numbers[_NOVELTY] += share * share
     if numbers[_NOVELTY] > limit:
         numbers[_THRESHOLD] *= growth
@@ -246,7 +273,7 @@ class DoublingHuber(NamedTuple):
             error = (observation.reward - observation.predicted) / sigma
             step = learn_clipped(estimate, observation.x, error, sigma, self.curvature)
             project_centre(self.projection, estimate.region)
-            grow_threshold(estimate, step, DOUBLINGS * level, 2.0)
+            grow_threshold(estimate, step, step * step, DOUBLINGS * level, 2.0)
             keep_radius(self, estimate)
 
 
@@ -291,13 +318,18 @@ class GrowingHuber(NamedTuple):
     It is the tuned form of `DoublingHuber`; no theorem covers it. With p = ||x||_{V^-1},
     w^2 = curvature p^2 / s^2, u = w / sqrt(1 + w^2) and e = (y - mu(x.theta)) / s:
 
-        tau = |e| u at the first e that is not zero;  psi = clip(e, tau / u)
-        V += curvature x x^T / s^2;  theta = the projection of theta + V^-1 x psi / s
-        N += (u psi / tau)^2;  if N > min(limit, 4 (k + 1)): tau = growth tau, N = 0, k = k + 1
+        tau = |e| u at the first e that is not zero;  psi = clip(e, tau / u);  q = psi / e
+        V += q curvature x x^T / s^2;  theta = the projection of theta + V^-1 x psi / s
+        N += (u psi / tau)^2;  if N > min(limit, 16 (k + 1)): tau = growth tau, N = 0, k = k + 1
+        B += (u psi)^2 / max(1, w^2)
 
-    The first growths need less evidence, because one small residual may have set the first tau.
-    With the identity link, multiplying all rewards by a power of two changes no choice and
-    multiplies theta exactly. Use this estimator with `NoFilter` and `GrowingRadius`.
+    q is the weight of a reward in Huber regression, 1 if the reward was not clipped. While tau is
+    too small, rewards are clipped, and their arms stay uncertain until they are played again. If
+    w > 1, the error e is mostly the effect of directions that are not known yet. So B counts less
+    of it: B is about the noise. The first growths of tau need less evidence, because one small
+    error may have set the first tau. With the identity link, multiplying all rewards by a power of
+    two changes no choice and multiplies theta exactly. Use this estimator with `NoFilter` and
+    `GrowingRadius`.
 
     Parameters
     ----------
@@ -309,7 +341,7 @@ class GrowingHuber(NamedTuple):
         Projection of theta after each reward.
     curvature : float, default 1.0
         Weight of a reward in V.
-    penalty : float, default 1.0
+    penalty : float, default 0.001
         lambda; V starts at lambda I.
     noise_scale : float, default 1.0
         s, in the unit of the reward.
@@ -330,7 +362,7 @@ class GrowingHuber(NamedTuple):
     link: Link
     projection: Projection
     curvature: Weight = 1.0
-    penalty: Weight = 1.0
+    penalty: Weight = 0.001
     noise_scale: Weight = 1.0
     limit: Positive = 64.0
     growth: Growth = math.sqrt(2.0)
@@ -364,11 +396,12 @@ class GrowingHuber(NamedTuple):
         if norm > 0.0:
             scale = estimate.noise_scale[0]
             error = bounded((observation.reward - observation.predicted) / scale)
+            square = self.curvature * (norm / scale) * (norm / scale)
             if threshold_of(estimate) == 0.0:
-                share = step_share(self.curvature * (norm / scale) * (norm / scale))
-                estimate.numbers[_THRESHOLD] = abs(error) * share
-            step = learn_clipped(estimate, observation.x, error, scale, self.curvature)
+                estimate.numbers[_THRESHOLD] = abs(error) * step_share(square)
+            step = learn_weighted(estimate, observation.x, error, scale, self.curvature)
             project_centre(self.projection, estimate.region)
             if threshold_of(estimate) > 0.0:
                 limit = min(self.limit, FIRST * float(estimate.counts[0] + 1))
-                grow_threshold(estimate, step, limit, self.growth)
+                energy = step * step / max(square, 1.0)
+                grow_threshold(estimate, step, energy, limit, self.growth)
