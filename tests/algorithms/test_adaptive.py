@@ -310,7 +310,7 @@ def test_a_clipped_reward_counts_for_less():
 
 
 def test_the_size_of_theta_leaves_the_radius_once_theta_is_known():
-    policy = hb.cral(dim=3, penalty=1.0, radius_scale=1e-9)
+    policy: Any = hb.cral(dim=3, penalty=1.0, radius_scale=1e-9)
     state, theta = policy.init(), np.array([20.0, 1.0, -1.0])
     radii = []
     for t in range(300):
