@@ -73,22 +73,28 @@ LEAST_WEIGHT = 1e-3  # of a reward in the conversion model
 CHECK_EVERY = 8  # rewards between two looks whether other rewards are events now
 
 
+class HurdleScratch(NamedTuple):
+    """row, scaled: the row of an arm, and that row in units of its noise scale; block, lanes: rows
+    and numbers of several arms."""
+
+    row: Floats
+    scaled: Floats
+    block: Floats
+    lanes: Floats
+
+
 class HurdleState(NamedTuple):
     """State of `Hurdle`.
 
-    linear: that of the policy inside; conversion, amounts: the two regressions; row, scaled, block,
-    lanes: scratch; numbers: the noise of amounts, and the least size of an event when the models
-    started; counts: events, gains among them, restarts of the
-    policy inside.
+    linear: that of the policy inside; conversion, amounts: the two regressions; scratch: room for
+    one choice or update; numbers: the noise of amounts, and the least size of an event when the
+    models started; counts: events, gains among them, restarts of the policy inside.
     """
 
     linear: Any
     conversion: Region
     amounts: Region
-    row: Floats
-    scaled: Floats
-    block: Floats
-    lanes: Floats
+    scratch: HurdleScratch
     numbers: Floats
     counts: Integers
 
@@ -149,18 +155,18 @@ def fill_rows_of(state: HurdleState, linear: ScaleFreeEstimate, x: Floats) -> fl
     fill_row(linear, x)
     last = x.size + 1
     for i in range(last):
-        state.row[i] = linear.scratch.row[i]
+        state.scratch.row[i] = linear.scratch.row[i]
     amount = dot(linear.scratch.row, state.amounts.centre)
-    state.row[last] = math.sqrt(float(x.size)) * amount_feature(state, linear, amount)
+    state.scratch.row[last] = math.sqrt(float(x.size)) * amount_feature(state, linear, amount)
     return amount
 
 
 @jitable
 def logit_of(state: HurdleState) -> float:
     """Return the logit of the arm in `row`."""
-    last = state.row.size - 1
-    offset = ELASTICITY * state.row[last] / math.sqrt(float(last - 1))
-    return dot(state.row, state.conversion.centre) + offset
+    last = state.scratch.row.size - 1
+    offset = ELASTICITY * state.scratch.row[last] / math.sqrt(float(last - 1))
+    return dot(state.scratch.row, state.conversion.centre) + offset
 
 
 @jitable
@@ -168,7 +174,8 @@ def measure_arms(
     part: Any, state: HurdleState, linear: ScaleFreeEstimate, buffer: ArmBuffer
 ) -> None:
     """Write p m and its squared width of all arms into `scores` and `squares`. O(K d^2)."""
-    conversion, amounts, block, lanes = state.conversion, state.amounts, state.block, state.lanes
+    conversion, amounts, scratch = state.conversion, state.amounts, state.scratch
+    block, lanes = scratch.block, scratch.lanes
     dim = linear.middle.size
     rewards, events = float(rewards_learned(linear)), float(state.counts[EVENTS])
     root, noise = math.sqrt(float(dim)), math.sqrt(state.numbers[NOISE])
@@ -222,10 +229,10 @@ def start_models(state: HurdleState, linear: ScaleFreeEstimate) -> None:
     if typical > 0.0:
         logit -= ELASTICITY * math.log(typical)
     state.conversion.centre[linear.middle.size] = logit / CONSTANT
-    for i in range(state.row.size):
-        state.row[i] = CONSTANT if i == linear.middle.size else 0.0
-    measure(state.conversion, state.row)
-    add_observation(state.conversion, state.row, 1.0)
+    for i in range(state.scratch.row.size):
+        state.scratch.row[i] = CONSTANT if i == linear.middle.size else 0.0
+    measure(state.conversion, state.scratch.row)
+    add_observation(state.conversion, state.scratch.row, 1.0)
 
 
 @jitable
@@ -260,9 +267,9 @@ def learn_outcome(state: HurdleState, linear: ScaleFreeEstimate, x: Floats, even
     """Learn whether a reward is an event, by one implicit step; return the predicted amount."""
     conversion, outcome = state.conversion, 1.0 if event else 0.0
     amount = fill_rows_of(state, linear, x)
-    measure(conversion, state.row)
+    measure(conversion, state.scratch.row)
     chance = chance_of(learned_logit(logit_of(state), max(squared_norm(conversion), 0.0), outcome))
-    add_observation(conversion, state.row, max(chance * (1.0 - chance), LEAST_WEIGHT))
+    add_observation(conversion, state.scratch.row, max(chance * (1.0 - chance), LEAST_WEIGHT))
     move_centre(conversion, chance - outcome)
     return amount
 
@@ -287,7 +294,7 @@ def learn_amount(
     Its noise scale is the predicted amount, within limits. Errors are clipped at 4 noise scales, or
     where they would move the prediction by 0.35 standard errors.
     """
-    amounts, scaled, numbers = state.amounts, state.scaled, state.numbers
+    amounts, scaled, numbers = state.amounts, state.scratch.scaled, state.numbers
     amount = (reward - base_of(linear)) / unit_of(linear)
     typical = typical_event(linear) / unit_of(linear)
     typical = typical if typical > 0.0 else abs(amount)
@@ -421,10 +428,12 @@ class Hurdle(NamedTuple):
             linear=self.linear.init(),
             conversion=make_region(dim + 2, CONVERSION * dim),
             amounts=make_region(dim + 1, AMOUNT * dim),
-            row=zeros(dim + 2),
-            scaled=zeros(dim + 1),
-            block=zeros(dim + 2, BLOCK),
-            lanes=zeros(6, BLOCK),
+            scratch=HurdleScratch(
+                row=zeros(dim + 2),
+                scaled=zeros(dim + 1),
+                block=zeros(dim + 2, BLOCK),
+                lanes=zeros(6, BLOCK),
+            ),
             numbers=zeros(2),
             counts=np.zeros(3, np.int64),
         )
@@ -468,7 +477,7 @@ class Hurdle(NamedTuple):
         amount, slopes = fill_rows_of(state, linear, x), float(x.size)
         chance = chance_of(logit_of(state))
         share = penalty_of(linear.region) / penalty_of(state.conversion)
-        square = norm_of(state.conversion, state.row) ** 2 + share * novelty(linear, x)
+        square = norm_of(state.conversion, state.scratch.row) ** 2 + share * novelty(linear, x)
         deviation = self.width * widen(square, float(rewards_learned(linear)), slopes)
         known = norm_of(state.amounts, linear.scratch.row) ** 2
         doubt = self.width * math.sqrt(state.numbers[NOISE])

@@ -27,7 +27,7 @@ class ScaleFreeRadius(NamedTuple):
     r w sqrt(2.5 + L + 0.1 w^2 L^2).
 
     So the width of an arm with few rewards grows with n, and the policy never stops exploring. The
-    last term matters for arms with hardly any rewards, about which a single outlier may mislead.
+    last term matters for arms with one or two rewards, about which a single outlier may mislead.
     While most rewards are one value, the width is r w sqrt(3 + v + L), v = ln(det V / det V_1) / k.
     Before the first reward that is informative about the scale there is no bound.
 

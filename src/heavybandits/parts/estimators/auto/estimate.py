@@ -16,7 +16,7 @@ NUMBERS, COUNTS = 16, 10
 WARM = 32  # rewards that are kept and fitted again, so that the first ones need no trust
 CONSTANT = 10.0  # value of the constant feature: the base has a hundredth of the penalty
 BASE, RARE_BASE = 2.5, 3.0  # logarithm of a known arm; the second while most rewards are one value
-SECOND_ORDER = 0.1  # weight of the term that matters for arms with hardly any rewards
+SECOND_ORDER = 0.1  # weight of the term that matters for arms with one or two rewards
 
 
 class ScaleFreeScratch(NamedTuple):
@@ -294,7 +294,7 @@ def inflate(growth: Growth, square: float, scale: float) -> float:
     L and in the last term.
 
     That term is the second one of Bernstein's inequality: a single outlier may mislead about an arm
-    with hardly any rewards, so its width grows faster with n, and the arm is played again.
+    with one or two rewards, so its width grows faster with n, and the arm is played again.
     """
     relative = square / (scale * scale)
     logarithm = math.log1p(growth.rate * relative)
