@@ -39,7 +39,7 @@ CLOSE = 1e-9  # relative error of a regret that agrees
 MOST = 5.0  # standard errors between two means that agree
 DIM, ARMS = 10, 20
 PARTS = ("comparisons", "speed", "figure1")
-# All that `warn_uncompared` names.
+# What one lane plays because of its estimator.
 ALONE = ("auto", "cral", "cral_tuned", *forgetful())
 
 

@@ -93,16 +93,13 @@ GROUPS: dict[str, list[Case]] = {
     "several warps": [
         Case("linucb none", "PerRound", 100, changes=(WIDE,), compared=True),
         Case(NONE, "PerRound", 100, changes=(WIDE,), compared=True),
-        Case(EXACT, "PerRound", 100, changes=(WIDE,), compared=True),
-        Case(EXACT, "PerRound", 100, runs=132, changes=(WIDE,)),
+        Case("linucb none", "Fixed", 100, changes=(WIDE,), compared=True),
     ],
-    "fixed arms": [Case(EXACT, "Fixed", 100, ends=LONG, changes=(WIDE,), compared=True)],
     "sizes": [
         Case("linucb none", "PerRound", 50, ends=INVERTED, changes=(WIDE,), compared=True),
-        Case(EXACT, "PerRound", 50, changes=(WIDE,), compared=True),
-        Case(EXACT, "PerRound", 100, size=200, changes=(WIDE,), compared=True),
+        Case("linucb none", "PerRound", 100, size=200, changes=(WIDE,), compared=True),
     ],
-    "more lanes": [Case(EXACT, "PerRound", 100, changes=(WIDE, ("BLOCK", 256)), compared=True)],
+    "more lanes": [Case(NONE, "PerRound", 100, changes=(WIDE, ("BLOCK", 256)), compared=True)],
 }
 
 

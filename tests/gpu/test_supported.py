@@ -29,7 +29,6 @@ from heavybandits.gpu.layout import (
     REGISTERS,
     make_layout,
 )
-from heavybandits.gpu.supported import warn_uncompared
 from heavybandits.gpu.worlds import check_delay
 from heavybandits.simulation.problem import check_problem
 
@@ -158,15 +157,6 @@ def test_a_lane_plays_alone_what_has_no_cooperative_form(name):
     assert make_layout(POLICIES[name], hb.arms.Fixed(5, 3)).lanes == 1
 
 
-def test_what_was_never_compared_on_a_device_is_named():
-    names = ("crtm", "auto", "cral", "linucb")
-    with pytest.warns(UserWarning, match="^DoublingHuber, ScaleFreeHuber: .* not been compared"):
-        warn_uncompared([make_job(POLICIES[name]) for name in names])
-    with pytest.warns(UserWarning, match="^a problem that changes: .* --worlds"):
-        warn_uncompared([Job(*CASES["jumps"], 100, (100,), 0, 0, 2)])
-    warn_uncompared([make_job(POLICIES["crtm"])])
-
-
 def test_few_runs_are_played_by_many_lanes_each():
     arms = hb.arms.Fixed(20, 3)
     assert make_layout(CRTM, arms, runs=90).lanes > make_layout(CRTM, arms, runs=90_000).lanes
@@ -196,6 +186,12 @@ def test_every_block_has_room(monkeypatch, dim, size, runs, crowded):
         assert layout.teams > 0
         assert 8 * layout.pool <= CORE
         assert layout.lanes * layout.teams <= 512
+
+
+def test_a_policy_that_projects_is_played_by_one_warp():
+    arms = hb.arms.PerRound(20, 100)
+    assert make_layout(hb.linucb(dim=100, radius=1.0), arms).lanes == layouts.BLOCK
+    assert make_layout(crtm(100), arms).lanes == 32
 
 
 def test_what_no_block_has_room_for_is_refused(monkeypatch):
@@ -283,10 +279,10 @@ def test_every_kernel_compiles(name):
 
 @compiles
 @pytest.mark.usefixtures("_no_driver")
-@pytest.mark.parametrize("name", ["crtm_100_200", "crtm_fixed_70_20"])
-def test_the_kernel_of_a_team_of_several_warps_compiles(monkeypatch, name):
-    monkeypatch.setattr(layouts, "CROWDED", 6)
-    policy, problem = CASES[name]
+@pytest.mark.parametrize("kind", [hb.arms.PerRound, hb.arms.Fixed])
+def test_the_kernel_of_a_team_of_several_warps_compiles(kind):
+    policy, problem = hb.linucb(dim=100, radius=1.0), CASES["linucb"][1]
+    problem = problem._replace(arms=kind(20, 100), theta=np.ones(100))
     layout = make_layout(policy, problem.arms)
     assert (layout.lanes, layout.teams) == (layouts.BLOCK, 1)
     assert {leaf.name: leaf.place for leaf in layout.leaves}["exchange"] == COMMON

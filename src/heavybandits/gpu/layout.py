@@ -15,7 +15,13 @@ from ..core.capabilities import keeps_factor
 from ..core.loop import make_episode
 from ..core.part import classes_of
 from ..parts.arms import PerDecision, PerRound, Storefront
-from ..parts.estimators import Discounted, NewtonEnsemble, ScaleFreeHuber
+from ..parts.estimators import (
+    BallProjection,
+    Discounted,
+    EuclideanProjection,
+    NewtonEnsemble,
+    ScaleFreeHuber,
+)
 from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
 from .worlds import is_still, world_arrays
@@ -33,15 +39,14 @@ QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
 PROCESSORS = 132  # of a device: of an H100 and an H200
 WARPS = 10  # per multiprocessor, at least, if there is room
 TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
-# Teams of a warp per multiprocessor: if no more have room, a team has several warps. Never, as long
-# as no device has compared those with the CPU; benchmarks/gpu_wide.py does, with 6.
-CROWDED = -1
+CROWDED = 6  # teams of a warp per multiprocessor: if no more have room, a team has several warps
 RESERVED = 256  # numbers per block that a layout leaves to CUDA, if several blocks must have room
 FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
 FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
 ALONE = 8  # plays per decision that every lane keeps by itself, at most
 
 WRITERS = frozenset({Discounted, ScaleFreeHuber})  # which write to their regions themselves
+PROJECTIONS = frozenset({BallProjection, EuclideanProjection})
 DRAWN = (PerDecision, PerRound)  # arms that change, and that a team of several warps can draw
 MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
 
@@ -229,8 +234,11 @@ def near_warps(leaves: list[Leaf], arms: Any) -> list[Leaf]:
 
 def is_crowded(leaves: Sequence[Leaf], policy: Any, arms: Any) -> bool:
     """Return True if so few teams of a warp have room for their matrices that teams of several
-    warps are faster. The arms must be made by functions of the library, which all lanes call."""
+    warps are faster. The arms must be made by functions of the library, which all lanes call. The
+    policy must not project: on an H200 that failed with thousands of runs."""
     if policy.plays > ALONE or not (arms.redraw == "never" or type(arms) in DRAWN):
+        return False
+    if classes_of(policy) & PROJECTIONS:
         return False
     found = [*leaves, *buffer_leaves(arms, WARP)]
     return resident(1, WARP, room(found), arms.dim) <= CROWDED

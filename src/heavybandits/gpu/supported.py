@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from .._utils.errors import DeviceError, InvalidInputError, warn_caller
-from ..core.capabilities import capacity_of, keeps_factor
+from .._utils.errors import DeviceError, InvalidInputError
+from ..core.capabilities import capacity_of
 from ..core.part import classes_of, is_part, separate_streams
 from ..parts.arms import Fixed, FromArray, PerDecision, PerRound, Storefront
 from ..parts.estimators import NewtonEnsemble, RidgeEnsemble
 from ..parts.policies import UCB, Uniform
 from .batches import Job
-from .layout import ALONE, WRITERS, Layout
-from .worlds import is_still
+from .layout import ALONE, Layout
 
 _ARMS = (Fixed, PerDecision, PerRound, FromArray, Storefront)
 
@@ -27,29 +26,10 @@ def play_on_device(
     advance: called with the number of plays that are done.
     """
     require_device()
-    warn_uncompared(jobs)
     from .run import play_jobs
 
     separated = [job._replace(policy=separate_streams(job.policy)) for job in jobs]
     return play_jobs(separated, advance)
-
-
-def warn_uncompared(jobs: Sequence[Job]) -> None:
-    """Warn of runs on a device that have not been compared with the CPU yet."""
-    estimators = [job.policy.estimator for job in jobs if isinstance(job.policy, UCB)]
-    found = {
-        type(estimator).__name__
-        for estimator in estimators
-        if keeps_factor(estimator) or classes_of(estimator) & WRITERS
-    }
-    if not all(is_still(job.problem) for job in jobs):
-        found.add("a problem that changes")
-    if found:
-        warn_caller(
-            f"{', '.join(sorted(found))}: the kernel for a GPU compiles, but its results have not "
-            f"been compared with those of the CPU yet. Compare a few runs with device='cpu', or "
-            f"run benchmarks/gpu_check.py --alone and --worlds"
-        )
 
 
 def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> None:
