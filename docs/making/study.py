@@ -87,7 +87,7 @@ def bar_table(verdicts: list[Row]) -> str:
             .replace(f"{RECOMMENDED}'s", "the recommended policy's")
         )
         for name, marked in CODE.items():
-            claim = claim.replace(f"{name} ", f"{marked} ")
+            claim = claim.replace(f"{name} ", f"{marked} ").replace(f"{name},", f"{marked},")
         reading = f"{row['reading']}; {row['note']}" if row["note"] else row["reading"]
         low, high = (number(row[side], share) if row[side] else "" for side in ("low", "high"))
         measured = number(row["measured"], share) if row["measured"] else ""

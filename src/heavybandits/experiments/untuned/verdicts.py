@@ -167,14 +167,17 @@ def fixed_verdicts(worlds: Sequence[Played]) -> list[Verdict]:
     slow = f"{quantity} that still lose at half their mean rate in the last tenth"
     stuck = [
         judge(
-            f"less than {STUCK:.0%} of auto's runs settle on a wrong arm",
+            f"less than {STUCK:.0%} of auto's runs {what}",
             f"{len(worlds)} sets of fixed arms, T = {worlds[0].horizon:,}, {runs:,} runs in all",
             name,
             wilson(count, runs),
             BELOW,
             STUCK,
         )
-        for name, count in ((quantity, above), (slow, settled))
+        for what, name, count in (
+            ("have 3 times the regret of the median run", quantity, above),
+            ("settle on a wrong arm", slow, settled),
+        )
     ]
     return [*ratios, *stuck]
 
