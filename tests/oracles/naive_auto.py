@@ -267,7 +267,8 @@ class Auto:
             mixed = design[i, -1] ** 2 / constant if constant > 0.0 else 0.0
             total += design[i, i] - lam - mixed
         least = 0.1 * self.dim
-        most = max(min(total / self.dim, 0.2 * math.sqrt(len(self.ys) * self.dim)), least)
+        limit = math.inf if self.rare else 0.2 * math.sqrt(len(self.ys) * self.dim)
+        most = max(min(total / self.dim, limit), least)
         noise, signal = self.fit.learned() * self.s_square, self.fit.effects()
         self.fit.weigh(max(noise / signal, least) if noise < most * signal else most)
 

@@ -150,7 +150,7 @@ def is_due(learned: int) -> bool:
 @outlined
 def update_penalty(estimate: ScaleFreeEstimate) -> None:
     """lambda = k s^2 / ||slopes||^2, between 0.1 d and the mean information on a slope, and at most
-    0.2 sqrt(n d).
+    0.2 sqrt(n d) unless most rewards are one value.
 
     The best arms have almost equal means. The more often they are played, the smaller the slopes
     seem, and without the last limit lambda would grow until the other arms seem to be known.
@@ -163,8 +163,10 @@ def update_penalty(estimate: ScaleFreeEstimate) -> None:
         mixed = region.design[i, dim] + region.recent[i, dim]
         own = region.design[i, i] + region.recent[i, i] - floor
         total += own - mixed * mixed / constant if constant > 0.0 else own
-    slowest = SLOWEST * math.sqrt(float(estimate.counts[LEARNED]) * float(dim))
-    most = max(min(total / float(dim), slowest), least)
+    most = max(total / float(dim), least)
+    if not is_rare(estimate):
+        slowest = SLOWEST * math.sqrt(float(estimate.counts[LEARNED]) * float(dim))
+        most = max(min(most, slowest), least)
     noise = learned_directions(region) * estimate.numbers[SQUARE]
     signal = prior_square(region) / floor
     change_penalty(region, max(noise / signal, least) if noise < most * signal else most)

@@ -235,8 +235,8 @@ class ScaleFreeHuber(NamedTuple):
     The penalty starts at lambda = 0.1 d. Whenever the number of rewards has doubled, and every 1024
     rewards, it becomes lambda = k s^2 / ||slopes||^2, the fixed point of the evidence (MacKay
     1992); k = d - lambda tr V^-1 is the number of learned directions. Lambda is at most 0.2 sqrt(n
-    d): the arms that are played most are the best ones, whose means are almost equal, so that the
-    slopes seem small, and lambda would grow without end.
+    d), unless most rewards are one value: the arms that are played most are the best ones, whose
+    means are almost equal, so that the slopes seem small, and lambda would grow without end.
 
     The first 32 rewards are kept, and fitted again from scratch as they come in: outliers among
     them are known only later. Eight rewards in a row beyond twice their limits are not noise but
