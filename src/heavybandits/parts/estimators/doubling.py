@@ -114,44 +114,27 @@ def step_share(square: float) -> float:
 
 
 @jitable
-def clip_error(estimate: DoublingEstimate, error: float, share: float) -> float:
-    """Return psi = clip(error, tau/u) for `share` = u, and count the reward if it was clipped."""
-    limit = threshold_of(estimate) / share if share > 0.0 else LARGEST  # 0 by underflow only
-    kept = min(max(error, -limit), limit)
-    if kept != error:
-        count_clipped(estimate.region)
-    return kept
-
-
-@jitable
 def learn_clipped(
-    estimate: DoublingEstimate, x: Floats, error: float, sigma: float, curvature: float
+    estimate: DoublingEstimate,
+    x: Floats,
+    error: float,
+    sigma: float,
+    curvature: float,
+    weighted: bool,
 ) -> float:
     """Make one step with psi = clip(error, tau/u), in units of sigma; return u psi.
 
-    After `measure_by_factor`: V += curvature x x^T / sigma^2; theta += V^-1 x psi / sigma.
+    After `measure_by_factor`: V += curvature x x^T / sigma^2; theta += V^-1 x psi / sigma. If
+    `weighted`, a clipped reward counts in V with the weight psi / error.
     """
     region, weight = estimate.region, curvature / (sigma * sigma)
     share = step_share(weight * squared_norm(region))
-    kept = clip_error(estimate, error, share)
-    growth = add_by_factor(region, estimate.factor, x, weight)
-    move_centre(region, -kept / (sigma * growth))
-    return share * kept
-
-
-@jitable
-def learn_weighted(
-    estimate: DoublingEstimate, x: Floats, error: float, sigma: float, curvature: float
-) -> float:
-    """Make the step of a reward with the weight q = psi / error; return u psi.
-
-    As `learn_clipped`, but V += q curvature x x^T / sigma^2: a clipped reward counts for less.
-    """
-    region, weight = estimate.region, curvature / (sigma * sigma)
-    share = step_share(weight * squared_norm(region))
-    kept = clip_error(estimate, error, share)
+    limit = threshold_of(estimate) / share if share > 0.0 else LARGEST  # 0 by underflow only
+    kept = min(max(error, -limit), limit)
     if kept != error:
-        weight *= kept / error
+        count_clipped(region)
+        if weighted:
+            weight *= kept / error
     growth = add_by_factor(region, estimate.factor, x, weight)
     move_centre(region, -kept / (sigma * growth))
     return share * kept
@@ -271,7 +254,7 @@ class DoublingHuber(NamedTuple):
             level = confidence(self, update_count(estimate.region) + 1, estimate.counts[0])
             sigma = error_unit(self, estimate, norm, level)
             error = (observation.reward - observation.predicted) / sigma
-            step = learn_clipped(estimate, observation.x, error, sigma, self.curvature)
+            step = learn_clipped(estimate, observation.x, error, sigma, self.curvature, False)
             project_centre(self.projection, estimate.region)
             grow_threshold(estimate, step, step * step, DOUBLINGS * level, 2.0)
             keep_radius(self, estimate)
@@ -399,7 +382,7 @@ class GrowingHuber(NamedTuple):
             square = self.curvature * (norm / scale) * (norm / scale)
             if threshold_of(estimate) == 0.0:
                 estimate.numbers[_THRESHOLD] = abs(error) * step_share(square)
-            step = learn_weighted(estimate, observation.x, error, scale, self.curvature)
+            step = learn_clipped(estimate, observation.x, error, scale, self.curvature, True)
             project_centre(self.projection, estimate.region)
             if threshold_of(estimate) > 0.0:
                 limit = min(self.limit, FIRST * float(estimate.counts[0] + 1))
