@@ -20,7 +20,6 @@ from heavybandits.core.loop import Unobserved, make_episode, make_trace
 from heavybandits.core.rng import ARMS as STREAM_ARMS
 from heavybandits.core.rng import NOISE, stream_key
 from heavybandits.core.world import STILL
-from heavybandits.simulation.player import CHUNK
 from measuring import (
     ARMS,
     DIM,
@@ -51,6 +50,7 @@ def measure(folder: Path, quick: bool) -> Outcome:
 
 
 PIECE = 4096  # rounds between two looks at the clock
+FEW = 2048  # plays of a short run
 
 
 class Run:
@@ -218,7 +218,7 @@ def resident_growth(short: int, long: int) -> float:
 
 
 def memory(quick: bool) -> Outcome:
-    horizons = [2 * CHUNK, 4 * CHUNK] if quick else [10**5, 10**6]
+    horizons = [2 * FEW, 4 * FEW] if quick else [10**5, 10**6]
     dims = [20, 50] if quick else [50, 100, 200, 400]
     grown = [peak_of(horizon, DIM) for horizon in horizons]
     rows = [
@@ -231,13 +231,13 @@ def memory(quick: bool) -> Outcome:
     what = f"resident memory that T = {long:,} adds to T = {horizons[0]:,}"
     added = resident_growth(horizons[0], long)
     rows.append(Row(PART, what, added, "MB", most=2.0, note="in one process"))
-    states = [peak_of(CHUNK, d) for d in dims]
+    states = [peak_of(FEW, d) for d in dims]
     rows += [
         Row(PART, f"memory of a run, d = {d}", s, "kB") for d, s in zip(dims, states, strict=True)
     ]
     what = f"exponent of memory in d, {dims[0]} to {dims[-1]}"
     rows.append(Row(PART, what, slope(dims, states), "", most=2.1, note="theory: 2"))
-    one, many = peak_of(CHUNK, 100), peak_of(CHUNK, 100, repetitions=16, jobs=16)
+    one, many = peak_of(FEW, 100), peak_of(FEW, 100, repetitions=16, jobs=16)
     what = "memory of 16 repetitions at once over that of one, d = 100"
     rows.append(Row(PART, what, many / one, "x", most=16.0, note="theory: at most 16"))
     return Outcome(

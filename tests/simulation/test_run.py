@@ -12,6 +12,7 @@ import heavybandits as hb
 from all_policies import DRAWING, POLICIES
 from heavybandits._utils.progress import Progress
 from heavybandits._utils.records import to_records
+from heavybandits.core.kernels import runs_kernel
 from heavybandits.core.loop import Unobserved, make_episode, make_trace, play
 from heavybandits.core.rng import ARMS, stream_key
 from heavybandits.core.world import STILL
@@ -23,6 +24,7 @@ from heavybandits.simulation.problem import check_problem
 from heavybandits.simulation.run import make_checkpoints
 
 player: Any = sys.modules["heavybandits.simulation.player"]
+compilation: Any = sys.modules["heavybandits.core.compile"]
 module = sys.modules["heavybandits.simulation.run"]  # the name in the package is the function's
 DIM = 4
 CRTM = hb.crtm(dim=DIM, horizon=400, raw_moment=3.5, radius_scale=1e-3)
@@ -202,7 +204,7 @@ def test_repetitions_of_one_call_are_those_of_many(name):
 def test_a_call_may_end_anywhere_in_a_run(monkeypatch):
     whole = together(CRMM)
     for plays in (1, 37, 10_000):
-        monkeypatch.setattr(player.Pace, "time", lambda pace, play, *given: play(*given, plays))  # noqa: B023
+        monkeypatch.setattr(player, "CHUNK", plays)
         assert together(CRMM)["regret"].tolist() == whole["regret"].tolist()
 
 
@@ -213,34 +215,51 @@ def test_progress_counts_every_play_once():
 
 
 def test_a_call_that_lasts_long_is_followed_by_a_shorter_one():
-    pace = player.Pace(1000, constant=False)
+    pace = player.Pace(1000)
     clock = iter((0.0, 0.01, 1.0, 1.1, 2.0, 3.0))
     plays = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(player.time, "perf_counter", lambda: next(clock))
         for _ in range(3):
-            pace.time(lambda plays: plays)
+            with pace:
+                pass
             plays.append(pace.plays)
     assert plays == [2000, 2000, 1000]
+
+
+def test_a_call_makes_no_more_plays_than_there_is_room_for_their_noise():
+    pace = player.Pace(player.CHUNK)
+    with pace:
+        pass
+    assert pace.plays == player.CHUNK
 
 
 def test_an_interrupt_stops_the_other_threads(monkeypatch):
     """One thread fails; the others end at their next call, long before their runs are over."""
     calls, failed = [], threading.Event()
 
-    def fail_once(pace, play, *given):
+    def fail_once(pace):
         if not failed.is_set():
             failed.set()
             raise KeyboardInterrupt
         failed.wait()
-        calls.append(play(*given, 1))
-        return calls[-1]
+        calls.append(1)
 
     run(repetitions=2)  # compiles
-    monkeypatch.setattr(player.Pace, "time", fail_once)
+    monkeypatch.setattr(player, "CHUNK", 1)
+    monkeypatch.setattr(player.Pace, "__enter__", fail_once)
     with pytest.raises(KeyboardInterrupt):
         run(policies=CRTM, repetitions=2, horizon=400_000, jobs=2, checkpoints=1)
     assert len(calls) < 400_000
+
+
+def test_a_second_noise_compiles_no_second_loop():
+    """The loop of a policy takes seconds to compile, and the noise a tenth of one."""
+    run(problem=FIXED._replace(noise=hb.noises.Gaussian(0.3)))
+    before = {key for key in compilation._kernels if key[0] is runs_kernel}
+    run(problem=FIXED._replace(noise=hb.noises.Laplace(0.3)))
+    assert before
+    assert {key for key in compilation._kernels if key[0] is runs_kernel} == before
 
 
 def test_the_horizon_counts_plays():

@@ -9,7 +9,7 @@ from .dispatch import choose, estimate_arm, learn, propensity
 from .linalg import limited
 from .loop import draw_noise, play
 from .protocols import ArmSet, Policy
-from .runs import play_runs
+from .runs import draw_runs, play_runs
 
 
 def play_kernel(stamp: str) -> Function:
@@ -18,6 +18,10 @@ def play_kernel(stamp: str) -> Function:
 
 def runs_kernel(stamp: str) -> Function:
     return stamped(play_runs, stamp)
+
+
+def draw_runs_kernel(stamp: str) -> Function:
+    return stamped(draw_runs, stamp)
 
 
 def noise_kernel(stamp: str) -> Function:

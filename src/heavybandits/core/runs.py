@@ -1,4 +1,7 @@
-"""Many runs in one compiled call: no Python between repetitions, nor between pieces of noise."""
+"""Many runs in one compiled call, with no Python between repetitions.
+
+The noise is drawn by another call, so that the loop is compiled once for all noises.
+"""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -51,15 +54,15 @@ def _arrays(value: Any) -> Iterator[Any]:
             yield from _arrays(field)
 
 
-def next_runs(runs: Runs, arm_keys: Any, noise_keys: Any) -> Runs:
-    """Return runs with other keys that use the memory of finished ones."""
-    runs.places[_RUN] = runs.places[_DONE] = 0
-    return runs._replace(arm_keys=arm_keys, noise_keys=noise_keys)
+def next_play(runs: Runs) -> tuple[int, int]:
+    """Return the run of the next play, and the plays of this run so far."""
+    return int(runs.places[_RUN]), int(runs.places[_DONE])
 
 
-def is_over(runs: Runs) -> bool:
-    """Return True if no play is left."""
-    return bool(runs.places[_RUN] == runs.arm_keys.size)
+def plays_left(runs: Runs) -> int:
+    """Return how many plays all runs still have."""
+    run, done = next_play(runs)
+    return int((runs.arm_keys.size - run) * runs.horizon - done)
 
 
 @jitable
@@ -96,6 +99,19 @@ def trace_of(traces: Trace, run: int) -> Trace:
 
 
 @jitable
+def draw_runs(law: Noise, keys: Any, horizon: int, run: int, done: int, out: Floats) -> None:
+    """Draw the noise of the next plays: the rest of a run, and the runs after it.
+
+    keys: `Runs.noise_keys`; run, done: the `next_play`.
+    """
+    start = 0
+    while start < out.size:
+        size = min(out.size - start, horizon - done)
+        draw_noise(law, keys[run], done, out[start : start + size])
+        start, run, done = start + size, run + 1, 0
+
+
+@jitable
 def play_runs(
     policy: Policy,
     state: Any,
@@ -103,33 +119,26 @@ def play_runs(
     link: Link,
     theta: Floats,
     buffer: ArmBuffer,
-    law: Noise,
     noise: Floats,
     episode: Episode,
     traces: Trace,
     observer: Observer,
     world: World,
     runs: Runs,
-    plays: int,
-) -> int:
-    """Continue the runs for at most so many plays; return how many were made.
-
-    `law` draws the noise of at most noise.size plays at a time into `noise`.
-    """
+) -> None:
+    """Continue the runs for as many plays as there is noise, which `draw_runs` has drawn."""
     run, done, used = runs.places[_RUN], runs.places[_DONE], runs.places[_USED]
-    made = 0
-    while made < plays and run < runs.arm_keys.size:
+    start = 0
+    while start < noise.size:
         if done == 0 and used == 1:
             restore(runs)
         used = 1
-        piece = noise[: min(noise.size, plays - made, runs.horizon - done)]
-        draw_noise(law, runs.noise_keys[run], done, piece)
-        key, trace = runs.arm_keys[run], trace_of(traces, run)
+        size = min(noise.size - start, runs.horizon - done)
+        piece, key, trace = noise[start : start + size], runs.arm_keys[run], trace_of(traces, run)
         play(policy, state, arms, link, theta, buffer, key, piece, episode, trace, observer, world)
-        made += piece.size
-        done += piece.size
+        start += size
+        done += size
         if done == runs.horizon:
             trace.fallbacks[:] = sum_fallbacks(runs)
             run, done = run + 1, 0
     runs.places[_RUN], runs.places[_DONE], runs.places[_USED] = run, done, used
-    return made

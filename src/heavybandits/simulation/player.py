@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from .._utils.errors import PartError
 from ..core.arm_buffer import ArmBuffer
-from ..core.compile import compiled
+from ..core.compile import Factory, Function, compiled
 from ..core.dispatch import estimate_arm, refresh
 from ..core.dry_run import debugged, first_plays
-from ..core.kernels import noise_kernel, runs_kernel
+from ..core.kernels import draw_runs_kernel, noise_kernel, runs_kernel
 from ..core.loop import Trace, Unobserved, make_episode, make_traces
 from ..core.part import has_seed, own_classes, regions_of, reseeded
 from ..core.part_errors import explain
 from ..core.protocols import ArmSet, Noise, Observer, Policy
 from ..core.recording import Recording, make_recording
 from ..core.rng import ARMS, NOISE
-from ..core.runs import is_over, make_runs, trace_of
+from ..core.runs import make_runs, next_play, plays_left, trace_of
 from ..core.state import make_state
 from ..core.stream_keys import stream_keys
 from ..core.world import World, changing_of, make_world, no_room, overflow_of
@@ -28,7 +28,7 @@ from ..gpu.batches import Job
 from ..parts.policies.checks import check_room
 from .problem import Problem
 
-CHUNK = 2_048  # plays whose noise is drawn at once; small enough for the nearest cache
+CHUNK = 2**18  # plays of a call, at most: their noise is drawn at once and should stay in a cache
 FIRST_CALL = 1_024  # plays of the first call of a kernel
 DEBUGGED = 32  # the same, uncompiled
 SHORT, LONG = 0.05, 0.2  # seconds of a call; outside, the next makes more or fewer plays
@@ -129,32 +129,42 @@ def play_together(
     arms, link, law, theta, drift, delay, adversary = job.problem
     policy = reseeded(job.policy, noise_keys[0])
     state, buffer = make_state(policy), arms.make_buffer()
-    episode, noise = make_episode(policy.plays), np.empty(min(CHUNK, job.horizon))
-    theta = theta.copy()
+    episode, theta = make_episode(policy.plays), theta.copy()
     world = make_world(law, theta, drift, delay, adversary, policy.plays)
     memory = observer.memory if isinstance(observer, Recording) else ()
     changing = (state, buffer, episode, theta, changing_of(world), memory)
     runs = make_runs(arm_keys, noise_keys, job.horizon, *changing)
-    setting: Any = (policy, state, arms, link, theta, buffer)
-    setting += (law, noise, episode, traces, observer, world, runs)
+    noise = np.empty(min(CHUNK, plays_left(runs)))
+    first = noise[: first_plays(policy, arms)]
+    drawing: Any = (law, noise_keys, job.horizon)
+    playing: Any = (policy, state, arms, link, theta, buffer)
+    then = (episode, traces, observer, world, runs)
     own_noise = bool(own_classes(law))
     if own_noise and not debug:
-        check_draws(law, noise_keys[0], noise[: first_plays(policy, arms)])
-    if debug:
-        play = debugged(runs_kernel(""), own_classes(setting))
-    else:
-        play = compiled(runs_kernel, *setting, first_plays(policy, arms))
-    first = DEBUGGED if debug else noise.size if own_noise else FIRST_CALL
-    pace, started = Pace(first, own_noise and not debug), time.thread_time()
-    while not is_over(runs):
-        made = pace.time(play, *setting)
-        if own_noise:
-            check_finite(law, noise[:made])
+        check_draws(law, noise_keys[0], first[: job.horizon])
+    draw = make_kernel(draw_runs_kernel, (*drawing, *next_play(runs), first), debug)
+    draw(*drawing, *next_play(runs), first)
+    play = make_kernel(runs_kernel, (*playing, first, *then), debug)
+    pace, started = Pace(DEBUGGED if debug else FIRST_CALL), time.thread_time()
+    while left := plays_left(runs):
+        drawn = noise[: min(pace.plays, left)]
+        with pace:
+            draw(*drawing, *next_play(runs), drawn)
+            if own_noise:
+                check_finite(law, drawn)
+            play(*playing, drawn, *then)
         check_delay(world)
-        advance(made)
+        advance(drawn.size)
     seconds = time.thread_time() - started
     check_end(policy, state, arms, arm_keys[-1], buffer)
     return seconds
+
+
+def make_kernel(factory: Factory, arguments: tuple[Any, ...], debug: bool) -> Function:
+    """Return a kernel that is compiled, or with `debug` runs uncompiled and is checked."""
+    if debug:
+        return debugged(factory(""), own_classes(arguments))
+    return compiled(factory, *arguments)
 
 
 class Pace:
@@ -164,19 +174,19 @@ class Pace:
     the progress bar or interrupt.
     """
 
-    def __init__(self, plays: int, constant: bool) -> None:
-        self.plays, self.constant = plays, constant
+    def __init__(self, plays: int) -> None:
+        self.plays = plays
+        self._started = 0.0
 
-    def time(self, play: Callable[..., int], *setting: Any) -> int:
-        """Make one call and return its plays."""
-        started = time.perf_counter()
-        made = play(*setting, self.plays)
-        taken = time.perf_counter() - started
-        if not self.constant and taken < SHORT:
-            self.plays *= 2
-        elif not self.constant and taken > LONG:
+    def __enter__(self) -> None:
+        self._started = time.perf_counter()
+
+    def __exit__(self, *failure: object) -> None:
+        taken = time.perf_counter() - self._started
+        if taken < SHORT:
+            self.plays = min(2 * self.plays, CHUNK)
+        elif taken > LONG:
             self.plays = max(1, self.plays // 2)
-        return int(made)
 
 
 # ---- checks of your own parts
