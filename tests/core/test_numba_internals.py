@@ -2,6 +2,8 @@
 the numbers are the same.
 """
 
+import gc
+import math
 import os
 import re
 import subprocess
@@ -18,6 +20,7 @@ from numba.extending import overload, register_jitable
 import core_subset
 import heavybandits as hb
 from heavybandits.core import numba_internals as internals
+from heavybandits.core.compile import seldom_collecting
 from heavybandits.core.linalg import eigen
 from paths import ROOT
 
@@ -198,12 +201,45 @@ def errors_name_the_line() -> bool:
 
 FILE_LINE = re.compile(r'File "([^"]+)", line (\d+):')
 
+
+@njit
+def factorial(n: int) -> int:
+    if n <= 1:
+        return 1
+    return n * factorial(n - 1)
+
+
+@register_jitable
+def positive_root(x: float) -> float:
+    if x < 0.0:
+        raise ValueError("must be not negative")
+    return math.sqrt(x)
+
+
+def tripled(x: float) -> float:
+    return 3.0 * x
+
+
+def called_functions_are_not_loaded() -> bool:
+    """Of a kernel that calls a function, only the kernel itself gets machine code."""
+    called = register_jitable(no_cfunc_wrapper=True)(tripled)
+
+    def kernel(x: float) -> float:
+        return called(x) + 1.0
+
+    made = internals.compile_fast(kernel, (typeof(1.5),))
+    engine = internals.find("numba.core.registry:cpu_target").target_context.codegen()._engine
+    loaded = [name for name in engine._defined_symbols if "tripled" in name and "Env" not in name]
+    return bool(made.call(1.5) == 5.5) and not loaded
+
+
 EFFECTS = {
     "no_cfunc_wrapper": has_no_cfunc_wrapper,
     "forceinline": has_forceinline,
     "noalias": has_noalias,
     "_nrt": has_no_reference_counting,
     "passes": optimises_kernels_as_a_whole,
+    "deferred": called_functions_are_not_loaded,
     "cache": kernels_survive_as_bytes,
     "entry_point": entries_are_bare,
     "instance_class": named_tuples_know_their_class,
@@ -227,6 +263,42 @@ def test_an_internal_that_the_probe_finds_has_its_effect(name):
 @pytest.mark.parametrize("holds", PUBLIC, ids=lambda holds: holds.__name__)
 def test_the_public_api_does_what_the_library_needs(holds):
     assert holds()
+
+
+def test_a_function_of_a_kernel_can_still_be_called_alone():
+    """Its machine code is made when it is first called."""
+    if not internals.has("deferred"):
+        pytest.skip("this numba makes machine code of every function at once")
+    alone = njit(twice)
+
+    def kernel(x: float) -> float:
+        return alone(x) + 1.0
+
+    made = internals.compile_fast(kernel, (typeof(1.5),))
+    assert made.call(1.5) == alone(1.5) + 1.0 == 4.0
+
+
+def test_compiling_leaves_the_garbage_collector_as_it_was():
+    before = gc.get_threshold()
+    gc.set_threshold(700, 10, 10)
+    try:
+        with seldom_collecting():
+            assert gc.get_threshold()[0] > 700
+        assert gc.get_threshold() == (700, 10, 10)
+    finally:
+        gc.set_threshold(*before)
+
+
+def test_a_function_that_calls_itself_can_be_part_of_a_kernel():
+    kernel = internals.compile_fast(lambda n: factorial(n) + 1, (typeof(5),))
+    assert kernel.call(5) == 121
+
+
+def test_an_error_of_a_called_function_reaches_the_caller():
+    kernel = internals.compile_fast(lambda x: positive_root(x) + 1.0, (typeof(4.0),))
+    assert kernel.call(4.0) == 3.0
+    with pytest.raises(ValueError, match="not negative"):
+        kernel.call(-4.0)
 
 
 def test_the_trial_of_an_unknown_version_passes():
@@ -277,7 +349,7 @@ BROKEN = """
 from numba.core import compiler
 compiler.CompileResult._rebuild = classmethod(lambda *given: 1 / 0)
 """
-KEPT = ["noalias", "entry_point", "instance_class"]
+KEPT = ["noalias", "deferred", "entry_point", "instance_class"]
 
 
 @pytest.mark.slow

@@ -67,12 +67,7 @@ TASKS: dict[str, Callable[[], str]] = {
 }
 
 # One task of each kind of arithmetic; `torture.py numba` compares all.
-FEW = (
-    "crhl",
-    "agent",
-    "gloc_mom",
-    "uniform",
-)
+FEW = ("crhl", "agent", "uniform")
 
 
 def run_public(names: list[str]) -> dict[str, Any]:

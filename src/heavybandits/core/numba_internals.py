@@ -92,6 +92,19 @@ def _has_passes() -> bool:
     return all(map(callable, called)) and bool(find("llvmlite.binding.value:ValueRef.linkage").fset)
 
 
+def _can_defer() -> bool:
+    """Look for the methods that load a library, and for what they ask of it."""
+    methods = [
+        "CPUCodeLibrary._finalize_final_module",
+        "JITCodeLibrary.get_pointer_to_function",
+        "JITCodeLibrary._ensure_finalized",
+        "JITCPUCodegen.set_env",
+        "JitEngine.is_symbol_defined",
+    ]
+    found = [find(f"numba.core.codegen:{name}") for name in methods]
+    return all(map(callable, found)) and find("numba.core.codegen:RuntimeLinker.PREFIX") is not None
+
+
 def _has_cache() -> bool:
     """Look for what `CacheHook` calls, and for the places of a dispatcher that call it."""
     results = ("_reduce", "_rebuild", "codegen", "library")
@@ -126,6 +139,7 @@ INTERNALS = {
         lambda: _has_option("_nrt", "nrt", False),
     ),
     "passes": Internal("optimise a kernel once, not at every depth of its calls", _has_passes),
+    "deferred": Internal("make machine code of a kernel, not of every function in it", _can_defer),
     "cache": Internal("keep kernels on disk, in files that are checked", _has_cache),
     "entry_point": Internal("call a kernel without another look at types", _has_entry),
     "instance_class": Internal(
@@ -211,6 +225,55 @@ if has("passes"):
     _library: Any = find("numba.core.codegen:CPUCodeLibrary")
     optimise_fully: Callable[[Any], None] = _library._optimize_final_module
     _library._optimize_final_module = optimise
+
+
+# ---- machine code is made of a kernel alone
+
+
+def is_recursive(library: Any) -> bool:
+    """Return True if a function of the library calls itself: its address must be known."""
+    prefix = find("numba.core.codegen:RuntimeLinker.PREFIX")
+    return any(each.name.startswith(prefix) for each in library._final_module.global_variables)
+
+
+def finish(library: Any) -> None:
+    """Load a library like numba's method of that name, or leave that until code calls it alone.
+
+    While a kernel of ours is compiled, the functions in it become parts of its machine code.
+    """
+    if _entry.get() in (None, library.name) or is_recursive(library):
+        load(library)
+        return
+    library._finalize_dynamic_globals()
+    library._verify_declare_only_symbols()
+    library._finalized = library.is_deferred = True
+
+
+def address_of(library: Any, name: str) -> int:
+    """Return the address of a function; load its library first if that was left."""
+    library._ensure_finalized()
+    if getattr(library, "is_deferred", False):
+        if name not in {each.name for each in library._final_module.functions}:
+            return 0
+        library.is_deferred = False
+        load(library)
+    return find_address(library, name)
+
+
+def set_environment(codegen: Any, name: str, environment: Any) -> None:
+    """Give a function its environment if it is loaded; compiled code does not read it."""
+    if codegen._engine.is_symbol_defined(name):
+        set_loaded(codegen, name, environment)
+
+
+if has("deferred"):
+    _cpu, _jit = (find(f"numba.core.codegen:{name}CodeLibrary") for name in ("CPU", "JIT"))
+    load: Callable[[Any], None] = _cpu._finalize_final_module
+    find_address: Callable[[Any, str], int] = _jit.get_pointer_to_function
+    set_loaded: Callable[[Any, str, Any], None] = find("numba.core.codegen:JITCPUCodegen").set_env
+    _cpu._finalize_final_module = finish
+    _jit.get_pointer_to_function = address_of
+    find("numba.core.codegen:JITCPUCodegen").set_env = set_environment
 
 
 # ---- compiled code as bytes
