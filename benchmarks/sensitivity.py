@@ -17,7 +17,7 @@ import numpy as np
 import heavybandits as hb
 from drift import Run, World
 from heavybandits.authoring import uniform
-from heavybandits.experiments.untuned.arm_sets import ShopArms
+from heavybandits.experiments.untuned.parts import ShopArms
 
 OFFERS, FEATURES, SEED = 6, 13, 15
 RADII, SCALES = (0.01, 0.1, 1.0, 10.0, 100.0), (0.01, 1.0, 100.0)

@@ -10,10 +10,10 @@ import heavybandits as hb
 from heavybandits._utils.drawing import Strip, Strips, View, draw_view, save
 from heavybandits.core.arm_buffer import fill_rows
 from heavybandits.core.part import describe
+from heavybandits.core.rng import ARMS, stream_key
 from heavybandits.core.sources import closure
 from heavybandits.experiments import untuned
 from heavybandits.experiments.untuned import cells, stretches, worlds
-from heavybandits.experiments.untuned.arm_sets import ShopArms
 from heavybandits.experiments.untuned.before import BEFORE
 from heavybandits.experiments.untuned.catalogue import (
     DESIGN,
@@ -42,6 +42,7 @@ from heavybandits.experiments.untuned.measures import (
     ratio_error,
     relative_share,
 )
+from heavybandits.experiments.untuned.parts import ShopArms
 from heavybandits.experiments.untuned.policies import (
     AUTO,
     CLIP,
@@ -79,10 +80,13 @@ from heavybandits.experiments.untuned.worlds import (
     read_world,
     write_world,
 )
+from heavybandits.gpu.batches import Job
 from heavybandits.offline.replay.protocols import NamedRounds, judge_random
 from heavybandits.offline.replay.replay import replay_rounds
 from heavybandits.parts.compiled_policy import CompiledPolicy
-from heavybandits.sweeps import run_cells
+from heavybandits.simulation import player
+from heavybandits.simulation.player import play_job
+from heavybandits.sweeps import gpu_cells, run_cells
 from naive_worlds import make_round
 
 STAMP = "0" * 16
@@ -92,7 +96,8 @@ SHOP = Shop(5, 5.0, 90.0, availability=0.5, tail=1.7, refund=0.3, outliers=0.1, 
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Play the same functions uncompiled: compiling them takes longer than all tests here."""
-    monkeypatch.setattr(worlds, "compiled", lambda factory, *given: factory(STAMP))
+    for module in (worlds, player):
+        monkeypatch.setattr(module, "compiled", lambda factory, *given: factory(STAMP))
     monkeypatch.setattr(CompiledPolicy, "compile", lambda self, factory, *given: factory(STAMP))
 
 
@@ -284,7 +289,7 @@ def test_a_cell_is_computed_again_only_if_its_worlds_or_policies_change():
     assert "heavybandits.experiments.untuned.draws" in worlds_of
     assert "heavybandits.offline.replay.kernels" in worlds_of
     problems_of = closure(frozenset(untuned.PROBLEM_CODE))
-    assert "heavybandits.experiments.untuned.arm_sets" in problems_of
+    assert "heavybandits.experiments.untuned.parts" in problems_of
     for found in (worlds_of, problems_of):
         assert "heavybandits.parts.estimators.auto" not in found
         assert "heavybandits.experiments.untuned.catalogue" not in found
@@ -458,6 +463,64 @@ def test_a_problem_times_a_scale_is_the_same_problem(spec: Spec):
     key = np.uint64(5)
     with np.errstate(over="ignore"):
         assert other.noise.draw(key, 7) == 128.0 * one.noise.draw(key, 7)
+
+
+STILL, ONE_HOT = "fixed, d 2, K 2, gauss x 0.5", "one-hot, d 10, K 10, gauss x 0.5"
+DRIFTING = "fresh, d 10, K 20, t3 x 0.5, drifting"
+
+
+def given_runs(problem: str, **changes: Any) -> dict[str, Any]:
+    """Two policies in three runs of a problem."""
+    policies = [hb.linucb(dim=PROBLEMS[problem].dim, radius=radius) for radius in (0.1, 1.0)]
+    given = {"problem": problem, "policies": list(map(describe, policies)), "horizon": 20}
+    return given | {"scale": 2.0, "seed": 5, "runs_from": 0, "runs_to": 3} | changes
+
+
+@pytest.mark.parametrize("name", [STILL, ONE_HOT, DRIFTING])
+def test_a_run_of_a_problem_is_the_same_in_every_cell(name: str, uncompiled: None):
+    whole = cells.problem_cell(**given_runs(name))["regret"]
+    policies = given_runs(name)["policies"][1:]
+    late = cells.problem_cell(**given_runs(name, policies=policies, runs_from=1))["regret"]
+    assert whole.shape == (2, 3)
+    assert whole[1:, 1:].tolist() == late.tolist()
+
+
+def test_effects_of_a_problem_drift_in_the_middle(uncompiled: None):
+    """Regret is against the best arm under the effects of the round."""
+    spec, arms_key = PROBLEMS[DRIFTING], stream_key(5, 0, ARMS)
+    problem = make_problem(spec, 1.0, 5, 0, 4)
+    buffer, random = problem.arms.make_buffer(), hb.policies.Uniform(dim=10)
+    later = np.roll(problem.theta, 5) * (-1.0) ** np.arange(10)
+    lost = 0.0
+    chosen = []
+    for play in range(4):
+        with np.errstate(over="ignore"):
+            problem.arms.refresh(buffer, arms_key, play)
+        means = (later if play >= 2 else problem.theta) @ buffer.features[:, :20]
+        chosen.append(means.max() - means)
+    job = Job(random, problem, 4, (1, 2, 3, 4), 5, 0, 1)
+    found = np.diff(play_job(job)["regret"][0], prepend=0.0)
+    for gap, gaps in zip(found, chosen, strict=True):
+        assert np.abs(gaps - gap).min() < 1e-12
+        lost += gap
+    assert lost > 0.0
+
+
+def test_a_device_plays_problems_whose_runs_have_the_same_effects(
+    monkeypatch: pytest.MonkeyPatch, uncompiled: None
+):
+    played: list[int] = []
+
+    def play_on_device(jobs: list[Job]) -> list[dict[str, Any]]:
+        played.append(len(jobs))
+        return [play_job(job) for job in jobs]
+
+    monkeypatch.setattr(gpu_cells, "play_on_device", play_on_device)
+    there = cells.problem_cell_on_device(**given_runs(DRIFTING))["regret"]
+    assert there.tolist() == cells.problem_cell(**given_runs(DRIFTING))["regret"].tolist()
+    assert played == [2]
+    with pytest.raises(hb.InvalidInputError, match="the same effects"):
+        cells.problem_cell_on_device(**given_runs(ONE_HOT))
 
 
 def test_arms_of_a_shop_share_a_context_or_have_an_intercept_each():

@@ -17,14 +17,16 @@ from .cell import ON_DEVICE, Cell, kind, resolve
 PORTION = 200_000  # runs that are played before the cells they belong to are stored
 
 Jobs = Callable[..., list[Job]]  # the jobs of a cell with these settings
-Assemble = Callable[[list[dict[str, Any]]], dict[str, Any]]  # its result, of what its jobs left
+# Its result, of its jobs and of what each of them left.
+Assemble = Callable[[list[Job], list[dict[str, Any]]], dict[str, Any]]
 
 
 def on_device(jobs: Jobs, assemble: Assemble) -> Any:
     """Return a cell function that plays on a device, its cells together where there are many."""
 
     def compute(**settings: Any) -> dict[str, Any]:
-        return assemble(play_on_device(jobs(**settings)))
+        made = jobs(**settings)
+        return assemble(made, play_on_device(made))
 
     compute.__module__ = jobs.__module__  # whose sources are part of the key
     vars(compute).update(jobs=jobs, assemble=assemble)
@@ -113,4 +115,4 @@ def play_portion(
         twin: Any = resolve(cell.function)
         found = [next(left) for _ in mine]
         seconds = float(sum(one["cpu_seconds"].sum() for one in found))
-        yield cell, store(cell, folder, twin.assemble(found), seconds)
+        yield cell, store(cell, folder, twin.assemble(mine, found), seconds)

@@ -135,7 +135,7 @@ def simulation_jobs(
     return [Job(player, ours, horizon, plays, seed, first, last)]
 
 
-def only_job(found: list[dict[str, Any]]) -> dict[str, Any]:
+def only_job(jobs: list[Job], found: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the result of a cell that is one job."""
     (one,) = found
     return one

@@ -28,10 +28,11 @@ def jobs_of(
 
 def play_cell(**given: Any) -> dict[str, Any]:
     """Final regret, (policies, repetitions), of the runs of `jobs_of`."""
-    return assemble([play_job(job) for job in jobs_of(**given)])
+    jobs = jobs_of(**given)
+    return assemble(jobs, [play_job(job) for job in jobs])
 
 
-def assemble(found: list[dict[str, Any]]) -> dict[str, Any]:
+def assemble(jobs: list[Job], found: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the result of `play_cell`, of what was played for every policy."""
     return {
         "regret": np.array([one["regret"][:, 0] for one in found]),

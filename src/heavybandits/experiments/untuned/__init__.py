@@ -15,7 +15,7 @@ from ..rows import Compute, Group, Result, collect_rows
 from . import settings
 from .analysis import analyse
 from .catalogue import FIXED, listed
-from .cells import advice_cell, problem_cell, sparse_cell, world_cell
+from .cells import advice_cell, gap_cell, problem_cell, sparse_cell, world_cell
 from .draws import uniforms
 from .policies import GRID, OUR_NAMES, Facts, cells_of
 from .problems import PROBLEMS, make_problem
@@ -28,9 +28,9 @@ __all__ = ["PROFILES", "TITLE", "analyse", "collect"]
 WORLD = f"{world_cell.__module__}:{world_cell.__name__}"
 ADVICE = f"{advice_cell.__module__}:{advice_cell.__name__}"
 PROBLEM = f"{problem_cell.__module__}:{problem_cell.__name__}"
+GAP = f"{gap_cell.__module__}:{gap_cell.__name__}"
 SPARSE = f"{sparse_cell.__module__}:{sparse_cell.__name__}"
 STRETCH = f"{stretch_cell.__module__}:{stretch_cell.__name__}"
-RUNS = 10  # of a cell
 
 # Modules that no part leads to, and on which results depend.
 WORLD_CODE = (write_world.__module__, uniforms.__module__, rounds_kernel.__module__)
@@ -66,16 +66,18 @@ def play(given: dict[str, Any], group: str, name: str, world: Any) -> Iterator[G
         often = given["often"] if group == FIXED and set(policies) <= set(OUR_NAMES) else 1
         more = {"function": WORLD, "code": code, "label": f"untuned, {group}, {name}, {cell}"}
         weight = horizon * cost(policies, world.dim, world.arms)
-        runs = often * given["repetitions"]
-        yield named | {"policies": list(policies)}, run_cells(policies, fixed, runs, weight, more)
+        sizes = {"runs": often * given["repetitions"], "chunk": given["chunk"]}
+        cells = run_cells(policies, fixed, weight, more, **sizes)
+        yield named | {"policies": list(policies)}, cells
     more = {"function": ADVICE, "code": digest({*WORLD_CODE, advice_cell.__module__})}
     more |= {"label": f"untuned, {group}, {name}, diagnosis"}
     fixed |= {"rows": given["logged"]}
-    yield named, run_cells(None, fixed, given["repetitions"], 1e5, more)
+    sizes = {"runs": given["repetitions"], "chunk": given["chunk"]}
+    yield named, run_cells(None, fixed, 1e5, more, **sizes)
 
 
 def play_problem(given: dict[str, Any], problem: str) -> Iterator[Group]:
-    """Yield the cells of every policy at scale 1, and of `auto` and radius 1 at other scales."""
+    """Yield the cells of every policy at scale 1, of two at other scales, and of the gaps."""
     spec = PROBLEMS[problem]
     code, facts = digest(set(PROBLEM_CODE)), Facts(spec.dim, given["horizon"])
     for scale in given["scales"]:
@@ -90,8 +92,13 @@ def play_problem(given: dict[str, Any], problem: str) -> Iterator[Group]:
             more = {"function": PROBLEM, "code": code}
             more |= {"label": f"untuned, {problem}, rewards x {scale:g}, {cell}"}
             weight = given["horizon"] * cost(policies, spec.dim, spec.size)
-            cells = run_cells(policies, fixed, given["repetitions"], weight, more)
+            sizes = {"runs": given["repetitions"], "chunk": given["chunk"]}
+            cells = run_cells(policies, fixed, weight, more, **sizes)
             yield named | {"policies": list(policies)}, cells
+    more = {"function": GAP, "code": code, "label": f"untuned, {problem}, gaps"}
+    fixed = {"problem": problem, "seed": given["seed"]}
+    sizes = {"runs": settings.GAP_RUNS, "chunk": settings.GAP_RUNS}
+    yield {"problem": problem}, run_cells(None, fixed, 1e4, more, **sizes)
 
 
 def cost(policies: dict[str, Any], dim: int, size: int) -> float:
@@ -107,14 +114,16 @@ def cost(policies: dict[str, Any], dim: int, size: int) -> float:
 def run_cells(
     policies: dict[str, Any] | None,
     fixed: Row,
-    runs: int,
     weight: float,
     more: dict[str, str],
+    *,
+    runs: int,
+    chunk: int,
 ) -> list[Cell]:
-    """Return cells of `RUNS` runs each, so that more runs only add cells."""
+    """Return cells of `chunk` runs each, so that more runs only add cells."""
     if policies is not None:
         fixed = fixed | {"policies": [describe(policy) for policy in policies.values()]}
-    ends = [(first, min(first + RUNS, runs)) for first in range(0, runs, RUNS)]
+    ends = [(first, min(first + chunk, runs)) for first in range(0, runs, chunk)]
     return [
         Cell(
             settings=fixed | {"runs_from": first, "runs_to": last},
@@ -126,19 +135,21 @@ def run_cells(
 
 
 def unfold(named: Row, given: dict[str, Any], result: Result) -> list[Row]:
-    """Return one row per policy and run, or per run what the diagnosis recommends."""
+    """Return one row per policy and run, with regret at scale 1; or per run an advice or a gap."""
     plain = {name: value for name, value in named.items() if name != "policies"}
     runs = range(given["runs_from"], given["runs_to"])
     if "algorithms" in result:
         found = str(result["algorithms"]).splitlines()
         return [plain | {"run": run, "advice": one} for run, one in zip(runs, found, strict=True)]
+    if "gap" in result:
+        gaps = result["gap"].tolist()
+        return [plain | {"run": run, "gap": gap} for run, gap in zip(runs, gaps, strict=True)]
     kept = [name for name in ("regret", "late") if name in result]
-    gaps = {"gap": result["gap"]} if "gap" in result else {}
+    unit = given.get("scale", 1.0)
     return [
         plain
         | {"policy": policy, "run": run}
-        | {name: result[name][i][r].item() for name in kept}
-        | {name: column[r].item() for name, column in gaps.items()}
+        | {name: result[name][i][r].item() / unit for name in kept}
         for i, policy in enumerate(named["policies"])
         for r, run in enumerate(runs)
     ]

@@ -110,9 +110,12 @@ def seeds_of(rows: Sequence[Row]) -> set[int]:
 def gather_problems(rows: Sequence[Row]) -> dict[float, list[Played]]:
     """Return the 65 problems by scale."""
     found: dict[float, list[Played]] = {}
-    for problem, scale, horizon, mine in grouped(rows, "problem", "scale", "horizon"):
+    measured = grouped([row for row in rows if "gap" in row], "problem")
+    gaps = {problem: float(column(mine, "gap").mean()) for problem, mine in measured}
+    played = [row for row in rows if "regret" in row]
+    for problem, scale, horizon, mine in grouped(played, "problem", "scale", "horizon"):
         regret = {policy: in_order(runs) for policy, runs in grouped(mine, "policy")}
-        gap, dim = float(column(mine, "gap").mean()), PROBLEMS[problem].dim
+        dim, gap = PROBLEMS[problem].dim, gaps[problem]
         found.setdefault(scale, []).append(
             Played(HOMOGENEOUS, problem, dim, horizon, gap, regret, {})
         )

@@ -5,15 +5,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._utils.errors import InvalidInputError
 from ...core.arm_buffer import ArmBuffer
-from ...core.compile import Function, compiled
-from ...core.kernels import noise_kernel, play_kernel
-from ...core.loop import Unobserved, make_episode, make_trace
+from ...core.compile import Function
 from ...core.part import reseeded
 from ...core.protocols import Policy
 from ...core.rng import ARMS, NOISE, stream_key
-from ...core.world import STILL
 from ...features.tables import scale_features
+from ...gpu.batches import Job
 from ...offline.diagnose.diagnosis import diagnose
 from ...offline.replay.kernels import rounds_kernel
 from ...offline.replay.protocols import RowRounds, judge_oracle, judge_random
@@ -21,10 +20,11 @@ from ...offline.replay.replay import pass_once
 from ...parts.arms import Rows
 from ...parts.compiled_policy import CompiledPolicy
 from ...parts.policies.checks import check_policies
-from ...simulation.problem import Problem
+from ...simulation.player import play_job
+from ...sweeps.gpu_cells import on_device
 from ...sweeps.simulation_cell import build_parts
 from .draws import Floats
-from .problems import PROBLEMS, Spec, largest_gap, make_problem
+from .problems import PROBLEMS, largest_gap, make_problem
 from .worlds import Chunk, Span, World, read_world
 
 ENTRIES = 1 << 19  # numbers in the features of a chunk: larger chunks leave the caches
@@ -134,25 +134,7 @@ def advice_cell(
 # ---- problems
 
 
-def play_once(policy: Policy, spec: Spec, problem: Problem, horizon: int, keys: Any) -> float:
-    """Return the regret of one run; if the problem drifts, effects change in the middle."""
-    policy = reseeded(policy, keys[1])
-    trace = make_trace(np.array([horizon]))
-    state, buffer, episode = policy.init(), problem.arms.make_buffer(), make_episode(policy.plays)
-    noise, theta = np.empty(horizon), problem.theta.copy()
-    compiled(noise_kernel, problem.noise, keys[1], 0, noise)(problem.noise, keys[1], 0, noise)
-    setting = (policy, state, problem.arms, problem.link, theta, buffer, keys[0])
-    record = (episode, trace, Unobserved(), STILL)
-    play = compiled(play_kernel, *setting, noise, *record)
-    half = horizon // 2 if spec.drifts else horizon
-    play(*setting, noise[:half], *record)
-    if spec.drifts:
-        theta[:] = np.roll(problem.theta, spec.dim // 2) * (-1.0) ** np.arange(spec.dim)
-        play(*setting, noise[half:], *record)
-    return float(trace.regret[0])
-
-
-def problem_cell(
+def jobs_of_problem(
     problem: str,
     scale: float,
     policies: list[dict[str, Any]],
@@ -160,18 +142,60 @@ def problem_cell(
     runs_from: int,
     runs_to: int,
     seed: int,
-) -> dict[str, Any]:
-    """Final regret, (policies, runs), in the unit of the rewards at scale 1; the largest gap."""
+) -> list[Job]:
+    """Return the runs of every policy; if effects are drawn, every run is a job of its own."""
     spec, players = PROBLEMS[problem], [build_parts(policy) for policy in policies]
-    started, runs = time.thread_time(), range(runs_from, runs_to)
-    regret, gaps = np.zeros((len(players), len(runs))), np.zeros(len(runs))
-    for place, run in enumerate(runs):
-        made = make_problem(spec, scale, seed, run)
-        keys = stream_key(seed, run, ARMS), stream_key(seed, run, NOISE)
-        gaps[place] = largest_gap(spec, made, keys[0]) / scale
-        for i, player in enumerate(players):
-            regret[i, place] = play_once(player, spec, made, horizon, keys) / scale
-    return {"regret": regret, "gap": gaps, "cpu_seconds": time.thread_time() - started}
+    ends = [(runs_from, runs_to)]
+    if spec.draws_effects:
+        ends = [(run, run + 1) for run in range(runs_from, runs_to)]
+    return [
+        Job(
+            player,
+            make_problem(spec, scale, seed, end[0], horizon),
+            horizon,
+            (horizon,),
+            seed,
+            *end,
+        )
+        for player in players
+        for end in ends
+    ]
+
+
+def device_jobs(problem: str, **settings: Any) -> list[Job]:
+    """Return the jobs of `jobs_of_problem` if all runs have the same effects."""
+    if PROBLEMS[problem].draws_effects:
+        raise InvalidInputError("device='cuda' plays runs with the same effects together")
+    return jobs_of_problem(problem, **settings)
+
+
+def problem_cell(**settings: Any) -> dict[str, Any]:
+    """Final regret, (policies, runs), in the unit of the rewards; see `jobs_of_problem`."""
+    jobs = jobs_of_problem(**settings)
+    return join_jobs(jobs, [play_job(job) for job in jobs])
+
+
+def join_jobs(jobs: list[Job], found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the result of `problem_cell`, of what was played for every job."""
+    runs = max(job.last for job in jobs) - min(job.first for job in jobs)
+    regret = np.concatenate([one["regret"][:, 0] for one in found])
+    return {
+        "regret": regret.reshape(-1, runs),
+        "cpu_seconds": float(sum(one["cpu_seconds"].sum() for one in found)),
+    }
+
+
+problem_cell_on_device = on_device(device_jobs, join_jobs)
+
+
+def gap_cell(problem: str, runs_from: int, runs_to: int, seed: int) -> dict[str, Any]:
+    """The largest gap of a problem in every run, at scale 1."""
+    spec, started = PROBLEMS[problem], time.thread_time()
+    gaps = [
+        largest_gap(spec, make_problem(spec, 1.0, seed, run), stream_key(seed, run, ARMS))
+        for run in range(runs_from, runs_to)
+    ]
+    return {"gap": np.array(gaps), "cpu_seconds": time.thread_time() - started}
 
 
 # ---- rows of which few pay

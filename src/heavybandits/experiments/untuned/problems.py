@@ -9,7 +9,7 @@ from ...core.protocols import ArmSet
 from ...parts.arms import Fixed, FromArray, PerRound
 from ...parts.links import Identity
 from ...simulation.problem import Problem, check_problem
-from .arm_sets import ShopArms
+from .parts import Reversal, ShopArms
 from .worlds import NOISES
 
 Floats = NDArray[np.float64]
@@ -41,6 +41,11 @@ class Spec(NamedTuple):
     def still(self) -> bool:
         """Return True if arms never change."""
         return self.kind in ("fixed", "positive", "one-hot", "fixed intercept")
+
+    @property
+    def draws_effects(self) -> bool:
+        """Return True if every run has its own effects."""
+        return self.kind in ("one-hot", "context")
 
 
 _SKETCH = [
@@ -99,11 +104,12 @@ def make_theta(spec: Spec, seed: int, repetition: int) -> Floats:
     return np.asarray(theta / np.sqrt(spec.dim))
 
 
-def make_problem(spec: Spec, scale: float, seed: int, repetition: int) -> Problem:
-    """Return the problem with its rewards times `scale`."""
+def make_problem(spec: Spec, scale: float, seed: int, repetition: int, horizon: int = 0) -> Problem:
+    """Return the problem with its rewards times `scale`; a drift is in the middle of `horizon`."""
     noise = rescale(NOISES[spec.noise], scale * spec.noise_scale)
     theta = scale * make_theta(spec, seed, repetition)
-    return check_problem(Problem(make_arms(spec), Identity(), noise, theta))
+    drift = Reversal(max(1, horizon // 2)) if spec.drifts else None
+    return check_problem(Problem(make_arms(spec), Identity(), noise, theta, drift))
 
 
 def rescale(noise: Any, factor: float) -> Any:

@@ -28,6 +28,7 @@ EASY = 2.0  # times d times the gap: every algorithm has to learn its d directio
 SETS = ("rand", "cdnow", "nyse_n", "nyse_o", "sp500")
 SPARSE = (0.004, 0.01, 0.02, 0.05)  # shares of rows that pay anything
 STRETCHES = 40  # of consecutive days: months each, so that nothing leads from one to the next
+GAP_RUNS = 20  # in which the largest gap of a problem is looked for
 LOGGED = 500  # rows from which the diagnosis recommends a policy
 
 LONG_GROUPS = (FIXED, LONG)  # with the long horizon
@@ -37,7 +38,7 @@ _GRID = [row.name for row in GRID]
 _COMMON: dict[str, Any] = {"groups": list(REPORT), "worlds": None, "policies": NAMES}
 _COMMON |= {"problems": list(PROBLEMS), "scales": list(SCALES), "seed": REPORT_SEED}
 _COMMON |= {"sets": list(SETS), "sparse": list(SPARSE), "stretches": STRETCHES}
-_COMMON |= {"logged": LOGGED, "often": OFTEN}
+_COMMON |= {"logged": LOGGED, "often": OFTEN, "chunk": 10}  # chunk: runs of a cell
 
 _FEW = [radius_name(name, radius) for name in (PLAIN, CLIP) for radius in (0.1, 1.0)]
 _SMALL = ["2% x 100 or 20% x 5", "3% x 60 or 25% x 4", "d 2, K 2, gauss", "one-hot, gauss"]

@@ -1,4 +1,4 @@
-"""Arm sets of this study: blocks of one context, and features with a constant among them."""
+"""Parts of this study: arms with one context or a constant feature, and a drift of the effects."""
 
 import math
 from typing import NamedTuple
@@ -59,3 +59,24 @@ class ShopArms(NamedTuple):
     def maximise(self, buffer: ArmBuffer, region: Region, width: float) -> int:
         measure_all(buffer, region)
         return pick(buffer, width)
+
+
+class Reversal(NamedTuple):
+    """Move effects to other features and reverse every second sign, at play `at`, from 0.
+
+    >>> import numpy as np
+    >>> theta, start = np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0])
+    >>> Reversal(5).move(theta, start, np.uint64(0), 5), theta.tolist()
+    (True, [3.0, -1.0, 2.0])
+    """
+
+    at: Count
+
+    def move(self, theta: Floats, start: Floats, key: Key, play: int) -> bool:
+        if play != self.at:
+            return False
+        shift = theta.size // 2
+        for i in range(theta.size):
+            sign = 1.0 if i % 2 == 0 else -1.0
+            theta[i] = sign * start[i - shift]
+        return True
