@@ -12,9 +12,8 @@ from ..._utils.tables import Row, grouped, select, values
 from ..outputs import Figure, Findings, Table, Verdict, judge
 from ..roster import RANDOM
 from ..rows import column
-from .settings import KINDS, NONE_LEARNS, RIVALS
+from .settings import COMPARED, KINDS, NONE_LEARNS
 
-OURS = "CRHL"
 POINT = ("kind", "horizon", "index", "level")
 FAR_AHEAD = 2.0  # a lead at which the colour of a square is full
 
@@ -147,16 +146,19 @@ def paint(made: Winner) -> Tile:
 
 
 def verdicts(rows: Sequence[Row]) -> list[Verdict]:
-    """Judge whether CRHL has less regret than its rivals, averaged over a panel of the map."""
+    """Judge whether our algorithms have less regret than their rivals, averaged over a panel."""
     made = []
     for kind, horizon, mine in grouped(rows, "kind", "horizon"):
-        for rival in RIVALS:
-            theirs, ours, random = (mean_over_map(mine, n) for n in (rival, OURS, RANDOM))
-            regret = np.column_stack([theirs, ours, random])
-            lead = bootstrap(regret, lambda m: (m[:, 0] - m[:, 1]) / m[:, 2])
-            claim = f"averaged over the map, CRHL has less regret than {rival}"
-            words = f"regret of {rival} minus that of CRHL, over that of random play"
-            made.append(judge(claim, f"{KINDS[kind][0]}, T = {horizon:,}", words, lead))
+        played = values(mine, "algorithm")
+        for ours, rivals in COMPARED.items():
+            if ours not in played:
+                continue
+            for rival in rivals:
+                regret = np.column_stack([mean_over_map(mine, n) for n in (rival, ours, RANDOM)])
+                lead = bootstrap(regret, lambda m: (m[:, 0] - m[:, 1]) / m[:, 2])
+                claim = f"averaged over the map, {ours} has less regret than {rival}"
+                words = f"regret of {rival} minus that of {ours}, over that of random play"
+                made.append(judge(claim, f"{KINDS[kind][0]}, T = {horizon:,}", words, lead))
     return made
 
 

@@ -17,18 +17,20 @@ INDEX = (1.1, 6.0)  # of the tail, from the left edge of the map to the right on
 LEVEL = (0.05, 5.0)  # E|noise|, from the lower edge to the upper one; mean rewards span 1.3
 
 CLIPPED = "LinUCB, adaptive clip"
-_GAMMA, _RADIUS = [1e-3, 1e-2, 1e-1], [0.1, 0.3, 1.0]
-# name: (algorithm of the catalogue, arguments of its own, constants)
-ROSTER: dict[str, tuple[str, dict[str, Any], list[float]]] = {
+_GAMMA: list[float | None] = [1e-3, 1e-2, 1e-1]
+_RADIUS: list[float | None] = [0.1, 0.3, 1.0]
+# name: (algorithm of the catalogue, arguments of its own, its radii; None for no hyperparameter)
+ROSTER: dict[str, tuple[str, dict[str, Any], list[float | None]]] = {
     "CRTM": ("CRTM", {}, _GAMMA),
     "CRMM": ("CRMM", {}, _GAMMA),
     "LinUCB": ("LinUCB", {}, _RADIUS),
     CLIPPED: ("LinUCB", {"filter": AdaptiveClip()}, _RADIUS),
     "CRHL": ("CRHL", {}, _GAMMA),
     "CRCM": ("CRCM", {}, _GAMMA),
+    "auto": ("Auto", {}, [None]),
 }
 NONE_LEARNS = "no algorithm learns"
-RIVALS = ("CRTM", CLIPPED)  # whom CRHL is measured against
+COMPARED = {"CRHL": ("CRTM", CLIPPED), "auto": ("CRHL", "LinUCB", CLIPPED)}  # with their rivals
 
 # points: along either axis; the picture has points^2 squares in each of its panels
 _COMMON: dict[str, Any] = {"kinds": list(KINDS), "algorithms": list(ROSTER), "seed": 0}
