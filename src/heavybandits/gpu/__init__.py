@@ -1,9 +1,9 @@
-"""The same parts on a GPU: several lanes of a warp play one run.
+"""Run the same parts on a GPU: a team of several lanes of a warp plays one run.
 
-Scalars come from the parts, as on the CPU: every lane runs the text of the loop, of the policy, of
-the filter, the radius and the link, on numbers of its own that are the same in all lanes of a team.
-What is a loop over arms, vectors, matrices or the plays of a decision on the CPU is divided among
-the lanes (arms.py, own_arms.py, confidence_region.py, projection.py, play.py, medians.py). A policy
-without such a form that plays an arm many times per decision is played by one lane alone, by the
-CPU's text.
+A lane is one thread of a warp. The parts compute scalars as on the CPU: every lane runs the code of
+the loop, the policy, the filter, the radius and the link. Each lane has its own copy of the
+scalars, and the copies are equal in all lanes of a team. The lanes divide what is a loop over arms,
+vectors, matrices or the plays of a decision on the CPU (arms.py, own_arms.py,
+confidence_region.py, projection.py, play.py, medians.py). If a policy without such a form plays an
+arm many times per decision, one lane alone plays it with the CPU's code.
 """

@@ -1,9 +1,10 @@
-"""Arms of a team: lane l sees to the arms l, l + lanes, l + 2 lanes, ...
+"""Divide the arms among a team: lane l computes the arms l, l + lanes, l + 2 lanes, ...
 
-Arms that never change are shared, a column each. Those that change with every decision are
-a lane's own, in registers, where a buffer has columns for that lane's arms alone (own_arms.py). Of
-`penalty` only the size counts, the number of arms; of `synced` the first number, and its size,
-which is how many columns the CPU's buffer has. Sums run in the CPU's order.
+The lanes share arms that never change, and all arms of a team of several warps: one column of the
+buffer per arm. Otherwise each lane keeps its own arms in registers, and its buffer has columns for
+these arms only (own_arms.py). The code reads only the size of `penalty`, which is the number of
+arms. It reads the first number of `synced`, and the size of `synced`, which is the number of
+columns of the CPU's buffer. Sums run in the CPU's order.
 """
 
 import math
@@ -34,7 +35,7 @@ from .team import Shared, lane, maximum, members, opaque, sync, twin, value_of, 
 
 
 def in_common(buffer: Any) -> bool:
-    """Return True if a buffer of this type is one that the lanes of a team share."""
+    """Return True if the lanes of a team share a buffer of this type."""
     return isinstance(buffer[0], Shared)
 
 
@@ -55,7 +56,8 @@ def _(lanes, buffer, key, start, low):
 
     def draw(buffer, key, start, low):
         features, columns = writable(buffer.features), buffer.synced.size
-        first = further(opaque(key), start)  # else drawn even where it is not used
+        # Without `opaque` the lanes would draw the numbers even where they are not used.
+        first = further(opaque(key), start)
         sync(lanes)
         k = lane(lanes)
         while k < features.shape[1]:
@@ -68,7 +70,10 @@ def _(lanes, buffer, key, start, low):
 
 
 def draw_by_entries(lanes: int) -> Any:
-    """For a team of several warps, which has more lanes than there are arms."""
+    """Make `draw_features` for a team of several warps, whose lanes divide the entries of all arms.
+
+    Such a team usually has more lanes than there are arms.
+    """
 
     def draw(buffer, key, start, low):
         features, columns = writable(buffer.features), buffer.synced.size
@@ -103,7 +108,7 @@ def draw_by_entries(lanes: int) -> Any:
 
 
 def draw_alone(buffer, key, start, low):
-    """That of the CPU for a buffer whose rows are far apart."""
+    """Draw the CPU's features into a buffer whose rows are far apart, one arm after another."""
     columns = buffer.features.shape[1]
     for k in range(columns):
         own_arms.draw_arm(buffer.features, k, further(key, start + k), columns, low)
@@ -128,7 +133,7 @@ def _(lanes, buffer, rows):
 
 @jitable
 def product(rows: Any, weights: Any, k: int) -> float:
-    """What `combine` makes of column k."""
+    """Return entry k of the result of `combine`."""
     odd = weights.size % 2
     value = weights[0] * rows[0, k]
     if odd == 0:
@@ -166,7 +171,10 @@ def _(lanes, buffer, arm):
 
 @jitable
 def lowest(arm: int, lanes: int) -> Any:
-    """The lowest arm that a lane names. No vote: teams whose votes differ would go apart."""
+    """Return the lowest of the arms that the lanes of a team pass.
+
+    The lanes do not vote, because teams of one warp with different votes would diverge.
+    """
     if lanes > WARP:
         return np.int64(-maximum(-np.float64(arm), lanes))
     found, offset = np.int32(arm), lanes // 2
@@ -182,7 +190,10 @@ def _(lanes, buffer, width):
     optimistic = jitable(optimistic)
 
     def choose(buffer, width):
-        """If no index is a number, all lanes name their first arm, as on the CPU."""
+        """Return the first arm with the largest index, and copy it into buffer.chosen.
+
+        If every index is NaN, each lane passes its first arm, so the result is arm 0 as on the CPU.
+        """
         best, mine = optimistic(buffer, width)
         arm = lowest(mine if best == maximum(best, lanes) else buffer.penalty.size, lanes)
         take(buffer, arm)
@@ -193,7 +204,7 @@ def _(lanes, buffer, width):
 
 def find_in_common(lanes: int) -> Any:
     def find(buffer, width):
-        """The largest index of this lane's arms, and the arm."""
+        """Return the largest index of this lane's arms, and the number of that arm."""
         best, arm, k = -math.inf, lane(lanes), lane(lanes)
         while k < buffer.penalty.size:
             index = buffer.scores[k] + width * math.sqrt(max(buffer.squares[k], 0.0))
@@ -222,7 +233,7 @@ def _(lanes, buffer, region):
 
 @jitable
 def advance(buffer: Any, direction: Any, last: tuple[float, float], lanes: int) -> None:
-    """Squares and scores after one update, from those before it."""
+    """Update the squares and scores of all arms after one update of the region."""
     measured, scores, k = writable(buffer.squares), writable(buffer.scores), lane(lanes)
     shrink, step = last
     while k < scores.size:
@@ -245,7 +256,10 @@ def _(lanes, rows, weights, out):
 
 
 def image_of(lanes: int) -> Any:
-    """`combine`, as in V^-1 x: two columns of a lane at once, so that neither waits."""
+    """Make `combine` for a shared `out`, as in V^-1 x.
+
+    A lane computes two columns at the same time, so that neither sum waits for the other.
+    """
     if lanes > WARP:
         return image_by_columns(lanes)
 
@@ -273,7 +287,10 @@ def image_of(lanes: int) -> Any:
 
 
 def image_by_columns(lanes: int) -> Any:
-    """For a team of several warps, which has a lane for every column."""
+    """Make `combine` for a team of several warps, in which a lane computes one column at a time.
+
+    Such a team usually has a lane for every column.
+    """
 
     def image(rows, weights, out):
         out, k = writable(out), lane(lanes)
@@ -302,7 +319,7 @@ def _(lanes, features, matrix, out, above, below):
 
 @jitable
 def square_of(features: Any, matrix: Any, k: int) -> float:
-    """||x_k||_M^2, in the CPU's blocks of two rows by four columns."""
+    """Return ||x_k||_M^2, computed in the CPU's blocks of two rows by four columns."""
     dim, total = features.shape[0], 0.0
     for i in range(0, dim - 1, 2):
         above = 0.5 * matrix[i, i] * features[i, k]
@@ -328,9 +345,9 @@ def square_of(features: Any, matrix: Any, k: int) -> float:
 
 
 def squares_by_rows(lanes: int) -> Any:
-    """`squares` by a team of several warps: some lanes of a warp divide the rows of an arm.
+    """Make `squares` for a team of several warps: some lanes of a warp divide the rows of an arm.
 
-    What four rows give is summed up row by row, as on the CPU.
+    A lane computes four rows of M at a time. The lanes add these results in the CPU's order.
     """
 
     def measure(features, matrix, out, above, below):
@@ -340,7 +357,8 @@ def squares_by_rows(lanes: int) -> Any:
             share //= 2
         mine, first = lane(lanes) & (share - 1), lane(WARP) & (WARP - share)
         for start in range(0, size, lanes // share):
-            if start + (lane(lanes) - lane(WARP)) // share < size:  # else a warp without arms
+            # False for a warp that has no arms.
+            if start + (lane(lanes) - lane(WARP)) // share < size:
                 arm = start + lane(lanes) // share
                 k, total = min(arm, size - 1), 0.0
                 for block in range(0, dim - 1, 4 * share):
@@ -366,9 +384,9 @@ def squares_by_rows(lanes: int) -> Any:
 
 @jitable
 def four_rows(features: Any, matrix: Any, i: int, k: int) -> tuple[float, float]:
-    """What the rows i and i + 1, and i + 2 and i + 3, add to half of ||x_k||_M^2.
+    """Return what rows i and i + 1 add to half of ||x_k||_M^2, and what rows i + 2 and i + 3 add.
 
-    Rows that do not exist are read as the last one.
+    In the place of a row that does not exist, the function reads the last row.
     """
     last = features.shape[0] - 1
     a, b, c, d = min(i, last), min(i + 1, last), min(i + 2, last), min(i + 3, last)

@@ -1,4 +1,4 @@
-"""Which runs one kernel plays, and which of them at once."""
+"""Decide which runs one kernel plays, and which of these runs it plays at the same time."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -10,20 +10,23 @@ from .worlds import changes_of
 
 
 class Job(NamedTuple):
-    """Repetitions `first` up to `last`, which is left out, of a policy on a problem."""
+    """Describe the repetitions from `first` to `last` - 1 of a policy on a problem."""
 
     policy: Any
     problem: Any
     horizon: int
-    checkpoints: tuple[int, ...]  # the plays to report at
+    checkpoints: tuple[int, ...]  # the plays after which results are recorded
     seed: int
     first: int
     last: int
 
     @property
     def parts(self) -> tuple[Any, ...]:
-        """All that has constants of its own: the policy, the arms, the link and the noise, and what
-        changes the problem, if anything does."""
+        """Return all parts that have constants.
+
+        They are the policy, the arms, the link, the noise and, if there are any, the parts that
+        change the problem.
+        """
         return (self.policy, *self.problem[:3], *changes_of(self.problem))
 
     @property
@@ -32,7 +35,7 @@ class Job(NamedTuple):
 
 
 def skeleton(part: Any) -> Hashable:
-    """All of a part but its real numbers: runs with one skeleton are played by one kernel.
+    """Return a part without its real numbers: one kernel plays the runs with equal skeletons.
 
     >>> from heavybandits.filters import Truncate
     >>> skeleton(Truncate(2.0)) == skeleton(Truncate(3.0)), skeleton(1) == skeleton(2)
@@ -46,7 +49,10 @@ def skeleton(part: Any) -> Hashable:
 
 
 def groups(jobs: Sequence[Job]) -> list[list[int]]:
-    """The places of jobs that one launch plays: all is the same but real numbers and seeds."""
+    """Return the indices of the jobs of each launch.
+
+    The jobs of one launch differ only in real numbers, seeds and repetitions.
+    """
     found: dict[Hashable, list[int]] = {}
     for place, job in enumerate(jobs):
         room = None if job.problem.delay is None else job.problem.delay.room
@@ -55,13 +61,13 @@ def groups(jobs: Sequence[Job]) -> list[list[int]]:
     return list(found.values())
 
 
-Piece = list[tuple[int, Job]]  # jobs, each with a place to bring what it leaves
+Piece = list[tuple[int, Job]]  # jobs, each with the index of its results
 
 
 def pieces(jobs: Piece, room: int, free: int) -> Iterator[Piece]:
-    """The same runs in pieces that fit into the free memory; a job may be divided between two runs.
+    """Yield the same runs in pieces that fit into the free memory. A piece may divide a job.
 
-    room: bytes per run.
+    room: bytes of memory per run. free: bytes of free memory.
     """
     most = max(free // room, 1)
     piece: Piece = []

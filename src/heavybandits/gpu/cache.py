@@ -1,4 +1,4 @@
-"""Kernels of a device on disk, in the files and under the checks of core/cache.py."""
+"""Keep compiled kernels of a device on disk, in files that core/cache.py writes and checks."""
 
 import hashlib
 import sys
@@ -22,7 +22,7 @@ from .numba_cuda_internals import VERSION, can_cache, dump_kernel, load_kernel
 
 
 class DeviceCache:
-    """What numba-cuda asks for and hands to a cache, for one kernel. No failure is an error."""
+    """Load and save one kernel for numba-cuda. No failure to read or write raises an error."""
 
     cache_path = None
 
@@ -36,7 +36,7 @@ class DeviceCache:
         self.works, self.found = can_cache(), False  # found: the kernel was loaded from disk
 
     def _place(self, signature: Any) -> tuple[str, bytes]:
-        """The name of the file and the key that it is written for."""
+        """Return the name of the file and the key that it is written for."""
         versions = (sys.version, numba.__version__, VERSION)
         device = tuple(cuda.get_current_device().compute_capability)
         kinds = [spell(kind) for kind in signature]
@@ -44,7 +44,7 @@ class DeviceCache:
         return f"cuda-{hashlib.sha256(key).hexdigest()[:24]}.nbc", key
 
     def stored(self, signature: Any) -> tuple[str, bool] | None:
-        """The name of the file and whether it is there; None if nothing is kept."""
+        """Return the name of the file and True if it exists; None if the kernel cannot be kept."""
         if self._stamp is None:
             return None
         name, _ = self._place(signature)

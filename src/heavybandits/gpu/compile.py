@@ -1,4 +1,4 @@
-"""The text of a kernel, compiled by numba-cuda so that it rounds as the CPU does."""
+"""Compile the source of a kernel with numba-cuda so that the kernel rounds as the CPU does."""
 
 import functools
 import re
@@ -33,8 +33,9 @@ from .numba_cuda_internals import (
 from .storage import draw_together, due, load_common, store_common
 from .team import carve, hold, leading
 
-NUMBA_ERRORS = (NumbaError, CudaError)  # of numba, and of what numba-cuda has copied from it
-TWINS = (arms, medians, playing, projections, regions, streams)  # importing registers them
+NUMBA_ERRORS = (NumbaError, CudaError)  # the class of numba, and its copy in numba-cuda
+# Importing these modules registers their twins.
+TWINS = (arms, medians, playing, projections, regions, streams)
 _CALLED: tuple[Any, ...] = (Episode, Trace, ArmBuffer, World, Mail)
 _CALLED += (begin_decision, draw_noise, seed_of, draw_together, due, load_common)
 _CALLED += (load_progress, play, store_common)
@@ -48,20 +49,28 @@ _NAMES |= {
 }
 OPTIONS = {"lto": False, "shared_memory_carveout": "maxshared"}
 _DEFINED = re.compile(r"^define linkonce_odr [^\n]*\)", re.MULTILINE)
-# Mangled names of what runs seldom; of a lane alone, whose arrays are far anyhow, there is more.
+# Mangled names of functions that run rarely. For a lane that plays alone there are more of them,
+# because its arrays are in device memory in any case.
 _SELDOM = r"15invert_together|noises[^(]*4drawB"
 _SELDOM_ALONE = rf"{_SELDOM}|12project_ball|6repair|10bring_back|10renew_gaps|6medoid"
 _DECLARED = re.compile(r'^declare double @"?__nv_f(max|min)"?\(.*$', re.MULTILINE)
 
 
 def _inlined(definition: re.Match[str], seldom: str) -> str:
-    """Small arrays stay in registers where all is inlined; what runs seldom takes code and none."""
+    """Return a definition with `noinline` if the function runs rarely, else with `alwaysinline`.
+
+    Small arrays stay in registers if everything is inlined. A function that runs rarely needs no
+    such arrays, and inlining it would only add code.
+    """
     apart = re.search(seldom, definition[0].partition("(")[0])
     return f"{definition[0]} {'noinline' if apart else 'alwaysinline'}"
 
 
 def _chosen(declaration: re.Match[str]) -> str:
-    """max(a, b) and min(a, b) as on the CPU: b if it is larger, or smaller, else a."""
+    """Return LLVM code for max(a, b) or min(a, b) as on the CPU.
+
+    The result is b if b is larger (max) or smaller (min) than a, else a.
+    """
     name, relation = declaration[1], {"max": "ogt", "min": "olt"}[declaration[1]]
     return f"""define internal double @__nv_f{name}(double %a, double %b) alwaysinline {{
   %better = fcmp {relation} double %b, %a
@@ -71,14 +80,17 @@ def _chosen(declaration: re.Match[str]) -> str:
 
 
 def as_on_the_cpu(lanes: int) -> AbstractContextManager[list[str]]:
-    """Compile a * b + c in two roundings and `max` by one comparison, as the CPU has them."""
+    """Make a context that compiles a * b + c with two roundings and `max` with one comparison.
+
+    The CPU computes them in the same way.
+    """
     seldom = _SELDOM if lanes > 1 else _SELDOM_ALONE
     inlined = functools.partial(_inlined, seldom=seldom)
     return rewrite_code(lambda text: _DECLARED.sub(_chosen, _DEFINED.sub(inlined, text)))
 
 
 def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
-    """The kernel of this text, uncompiled."""
+    """Return the uncompiled kernel of this source."""
     space = {**_NAMES, **classes, "hold": hold(lanes)}
     for name in set(re.findall(r"(?:carve|alike)_[0-9_]+", text)):
         kind, *sizes = name.split("_")
@@ -88,7 +100,7 @@ def make_function(text: str, classes: dict[str, Any], lanes: int) -> Any:
 
 
 def signature_of(parts: Sequence[Any], layout: Layout) -> tuple[Any, ...]:
-    """The types of the kernel's arguments."""
+    """Return the types of the kernel's arguments."""
 
     def table(kind: Any, axes: int) -> Any:
         return types.Array(kind, axes, "C")
@@ -108,7 +120,7 @@ def signature_of(parts: Sequence[Any], layout: Layout) -> tuple[Any, ...]:
 def compile_ptx(
     parts: Sequence[Any], varying: Sequence[bool], layout: Layout, target: tuple[int, int] = (9, 0)
 ) -> str:
-    """The kernel in PTX, which needs no device."""
+    """Return the kernel as PTX. This needs no device."""
     text, classes = kernel_text(parts, varying, layout)
     function = make_function(text, classes, layout.lanes)
     signature = types.void(*signature_of(parts, layout))
@@ -119,7 +131,7 @@ def compile_ptx(
 
 
 def _check_rewritten(texts: Sequence[str]) -> None:
-    """Raise DeviceError if a kernel was compiled that would not round as the CPU does."""
+    """Raise DeviceError if no code was rewritten: the kernel would not round as the CPU does."""
     if not texts:
         raise unknown_version("it no longer compiles by nvvm.compile_ir")
 
@@ -134,7 +146,7 @@ def _dispatcher(
 
 
 def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> Any:
-    """The kernel, compiled for the device at hand or taken from the disk."""
+    """Return the kernel, compiled for the current device or loaded from disk."""
     text, classes = kernel_text(parts, varying, layout)
     registers = layout.registers if layout.lanes > 1 else 0
     kinds = tuple(classes.values())
@@ -146,7 +158,7 @@ def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> 
     with as_on_the_cpu(layout.lanes) as rewritten:
         dispatcher.disable_compile(False)
         dispatcher.compile(signature_of(parts, layout))
-        dispatcher.disable_compile()  # what a call would compile, it would not compile strictly
+        dispatcher.disable_compile()  # a kernel compiled by a call would not round as the CPU does
     if len(dispatcher.overloads) > before and not cache.found:
         _check_rewritten(rewritten)
     allow_shared_memory(dispatcher, 8 * layout.pool)
@@ -156,6 +168,6 @@ def kernel_of(parts: Sequence[Any], varying: Sequence[bool], layout: Layout) -> 
 def is_stored(
     parts: Sequence[Any], varying: Sequence[bool], layout: Layout
 ) -> tuple[str, bool] | None:
-    """The file of a kernel and whether it is there; None for one that cannot be kept."""
+    """Return the file of a kernel and True if it exists; None if the kernel cannot be kept."""
     text, _ = kernel_text(parts, varying, layout)
     return DeviceCache(text, tuple(parts)).stored(signature_of(parts, layout))

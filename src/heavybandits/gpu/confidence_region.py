@@ -1,5 +1,8 @@
-"""Regions of a team: every element of a vector or matrix is written by one lane, and a `sync`
-is before and after. Sums run in the CPU's order."""
+"""Update a confidence region with a team.
+
+One lane writes each element of a vector or matrix, with a `sync` before and after. Sums run in the
+CPU's order.
+"""
 
 import math
 from typing import Any
@@ -13,8 +16,8 @@ from ..core.linalg import LOST, SURE, add_outer, correct_inverse, stretch, subtr
 from .layout import WARP
 from .team import Shared, lane, sync, twin, writable
 
-AT_ONCE = 8  # entries of a row
-ROWS_AT_ONCE = 16  # of a column
+AT_ONCE = 8  # entries of a row that a lane computes before it writes them
+ROWS_AT_ONCE = 16  # entries of a column that a lane computes before it writes them
 
 
 @twin(subtract)
@@ -47,8 +50,10 @@ def _(lanes, a, factor):
 
 @jitable
 def add_by_columns(matrix: Any, scale: float, x: Any, lanes: int) -> None:
-    """A lane has a column, or every second row of it and so on: what lanes of a warp read at the
-    same time is in one piece."""
+    """Add scale x x^T to a matrix: a lane updates one column, or every second row of it, and so on.
+
+    So the lanes of a warp read contiguous memory at the same time.
+    """
     dim, matrix, part = x.size, writable(matrix), cuda.local.array(ROWS_AT_ONCE, float64)
     width = lanes
     while width >= 2 * dim and width > WARP:
@@ -71,10 +76,11 @@ def add_by_columns(matrix: Any, scale: float, x: Any, lanes: int) -> None:
 
 @jitable
 def add_by_rows(matrix: Any, scale: float, x: Any, lanes: int) -> None:
-    """Two lanes share a row, half of it each, so that every place is a constant for a lane.
+    """Add scale x x^T to a matrix: each of two lanes updates one half of a row.
 
-    Some entries are read before any of them is written: what is written might, for all that a
-    compiler knows, be what is read next, and one would wait for the other.
+    So every position in a row is constant for a lane. A lane reads some entries before it writes
+    any of them. The compiler cannot exclude that a written entry is the next one to be read, so
+    otherwise each read would wait for a write.
     """
     dim, matrix, part = x.size, writable(matrix), cuda.local.array(AT_ONCE, float64)
     half, start = (dim + 1) // 2, (lane(lanes) & 1) * ((dim + 1) // 2)
@@ -107,7 +113,7 @@ def _(lanes, matrix, scale, x):
 
 @jitable
 def factorise(matrix: Any, out: Any, lanes: int) -> bool:
-    """What `cholesky` does, column by column, a row of the column per lane."""
+    """Do what `cholesky` does, column by column, with one row of the column per lane."""
     dim, out = matrix.shape[0], writable(out)
     for j in range(dim):
         i = j + lane(lanes)
@@ -133,7 +139,7 @@ def factorise(matrix: Any, out: Any, lanes: int) -> bool:
 
 @jitable
 def sum_up(design: Any, recent: Any, lanes: int) -> None:
-    """design += recent, which then is 0."""
+    """Add `recent` to `design`, and set `recent` to 0."""
     dim, design, recent = design.shape[0], writable(design), writable(recent)
     place = lane(lanes)
     while place < dim * dim:
@@ -146,7 +152,7 @@ def sum_up(design: Any, recent: Any, lanes: int) -> None:
 
 @jitable
 def invert_columns(factor: Any, out: Any, lanes: int) -> None:
-    """out = (L L^T)^-1 for the lower triangle L of `cholesky`, a column per lane."""
+    """Write (L L^T)^-1 into `out` for the lower triangle L of `cholesky`, one column per lane."""
     dim, out = factor.shape[1], writable(out)
     column = lane(lanes)
     while column < dim:
@@ -181,7 +187,7 @@ def trace(matrix: Any) -> float:
 
 @jitable
 def is_well_conditioned(design: Any, inverse: Any) -> bool:
-    """Do what the function of this name in core does: return True if V is the more exact."""
+    """Return True if V is more exact than V^-1, as the function of this name in core does."""
     most = 0.0
     for i in range(design.shape[0]):
         most = max(most, SURE * design[i, i] * inverse[i, i])
@@ -190,9 +196,9 @@ def is_well_conditioned(design: Any, inverse: Any) -> bool:
 
 @jitable
 def invert_together(region: Any, scales: tuple[float, float], lanes: int) -> bool:
-    """Sum up V and invert it; return False if the inverse was only corrected.
+    """Add the recent updates to V and invert V; return False if V^-1 was only corrected.
 
-    `region` is design, recent, inverse, direction and scratch; `scales` are floor and shrink.
+    `region` is (design, recent, inverse, direction, scratch), and `scales` is (floor, shrink).
     """
     design, recent, inverse, direction, scratch = region
     sync(lanes)

@@ -1,5 +1,7 @@
-"""The kernel of a kind of run: written out with its sizes as constants, so that small arrays are in
-registers."""
+"""Write the source of the kernel for one kind of run.
+
+All sizes are constants in the source, so that small arrays are in registers.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +16,10 @@ from .worlds import world_text
 def part_text(
     part: Any, path: str, varying: list[bool], count: list[int], classes: dict[str, Any]
 ) -> str:
-    """The text of a part of a run: what all runs share comes by `path`, the rest from a table."""
+    """Return the code of a part of a run.
+
+    The code reads the constants that all runs share by `path`, and the others from a table.
+    """
     if not is_part(part):
         mine = varying.pop(0)
         count[0] += mine
@@ -33,14 +38,14 @@ def part_text(
 
 
 def names_of(parts: Sequence[Any]) -> tuple[str, ...]:
-    """The names of the parts of a run in its kernel."""
+    """Return the names of the parts of a run in its kernel."""
     return ("policy", "arms", "link", "noise", "changes")[: len(parts)]
 
 
 def parts_text(
     parts: Sequence[Any], varying: Sequence[bool], classes: dict[str, Any]
 ) -> Iterator[str]:
-    """The lines that make the parts of a run, where its constants are its own."""
+    """Yield the lines that make the parts of a run whose constants differ between runs."""
     waiting, count = list(varying), [0]
     for name, part in zip(names_of(parts), parts, strict=True):
         text = part_text(part, name, waiting, count, classes)
@@ -49,7 +54,7 @@ def parts_text(
 
 
 def state_text(state: Any, name: str, classes: dict[str, Any]) -> str:
-    """The text that builds a state from its arrays."""
+    """Return the code that builds a state from its arrays."""
     if isinstance(state, np.ndarray):
         return name
     label = f"State{len(classes)}"
@@ -118,7 +123,7 @@ _LANE = """
 def kernel_text(
     parts: Sequence[Any], varying: Sequence[bool], layout: Layout
 ) -> tuple[str, dict[str, Any]]:
-    """The text of the kernel, and the classes that it names."""
+    """Return the source of the kernel, and the classes that the source names."""
     classes: dict[str, Any] = {}
     far = [f"{leaf.name}_all" for leaf in layout.all(FAR)]
     tables = far if layout.lanes == 1 else ["common", "floats", "integers", *far]
@@ -127,13 +132,14 @@ def kernel_text(
     own = ("lanes", "teams", "size", "columns", "noises")
     sizes = {name: getattr(layout, name) for name in own}
     sizes |= {"theta": layout.teams * layout.size, "dim": parts[0].dim}
-    # A team that is alone in its block has the same place for all lanes, and the compiler knows it.
+    # A team that is alone in its block has the number 0: a constant, so the compiler knows that it
+    # is the same for all lanes.
     alone = layout.lanes > WARP
     sizes |= {"team": 0 if alone else f"(cuda.threadIdx.x & 1023) // {layout.lanes}"}
     sizes |= {"kept": common, "drawn": common + common % 2}
     lines = {
         "arrays": declare(layout),
-        "parts": list(parts_text(parts, varying, classes)),  # they name their classes first
+        "parts": list(parts_text(parts, varying, classes)),  # names its classes before "state"
         "state": [state_text(parts[0].init(), "state", classes)],
         "load": [*loads, *known(parts[0])],
         "store": stores,
@@ -146,13 +152,16 @@ def kernel_text(
 
 
 def known(policy: Any) -> Iterator[str]:
-    """A fact that lets the compiler drop code: no play of a decision of one play is pending."""
+    """Yield a line that lets the compiler drop code, if decisions have one play.
+
+    The line states that no play of the current decision is pending.
+    """
     if policy.plays == 1:
         yield "begin_decision(episode)"
 
 
 def declare(layout: Layout) -> Iterator[str]:
-    """The lines that name the arrays of a state."""
+    """Yield the lines that name the arrays of a state."""
     start = 0
     for name, array, place in layout.leaves:
         kind = "float64" if array.dtype == np.float64 else "int64"
@@ -169,7 +178,7 @@ def declare(layout: Layout) -> Iterator[str]:
 
 
 def moves(layout: Layout) -> tuple[list[str], list[str]]:
-    """The lines that bring what is a lane's own from the tables, and back."""
+    """Return the lines that load a lane's own arrays from the tables, and those that store them."""
     loads: list[str] = []
     stores: list[str] = []
     places = {"floats": 0, "integers": 0}

@@ -1,4 +1,8 @@
-"""Runs on the device: their states made there, played in pieces, the checkpoints brought back."""
+"""Play runs on the device.
+
+The first states are made on the device, the runs are played in pieces, and the results at the
+checkpoints are copied back to the host.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -19,11 +23,11 @@ from .numba_cuda_internals import NumbaPerformanceWarning
 from .storage import spreader
 from .worlds import check_delay
 
-THREADS = 128  # per block, where the number does not matter
+THREADS = 128  # per block of a kernel for which the number does not matter
 
 
 def varying(jobs: Sequence[Job]) -> list[bool]:
-    """Which constants of jobs of one kind are not the same in all of them."""
+    """Return a list with True for each constant that differs between jobs of one kind."""
     return [
         isinstance(values[0], float) and any(value != values[0] for value in values)
         for values in zip(*(numbers_of(job.parts) for job in jobs), strict=True)
@@ -31,21 +35,21 @@ def varying(jobs: Sequence[Job]) -> list[bool]:
 
 
 def configured(kernel: Any, *grid: Any) -> Any:
-    """kernel[grid], without a warning that few blocks leave the device idle."""
+    """Return kernel[grid], without the warning that few blocks leave the device idle."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NumbaPerformanceWarning)
         return kernel[grid]
 
 
 def on_device(part: Any) -> Any:
-    """The part with its arrays sent to the device."""
+    """Return the part with its arrays copied to the device."""
     if is_part(part):
         return type(part)(*map(on_device, part))
     return cuda.to_device(part) if isinstance(part, np.ndarray) else part
 
 
 def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
-    """The tables of a state before the first play, one row per job."""
+    """Return the tables of the states before the first play, with one row per job."""
     same = {leaf.name: leaf.array.ravel() for leaf in layout.leaves}
     rows = []
     for job in jobs:
@@ -71,13 +75,13 @@ def first_states(jobs: Sequence[Job], layout: Layout) -> dict[str, Any]:
 
 
 def room_of(job: Job, layout: Layout) -> int:
-    """Bytes of device memory that a run takes."""
+    """Return the number of bytes of device memory that a run takes."""
     kept = sum(leaf.array.nbytes for leaf in layout.leaves if leaf.place != PASSING)
     return kept + 40 * len(job.checkpoints)
 
 
 class Timer:
-    """How long a stream takes from here, when its turn comes, to where this is stopped."""
+    """Measure the time in which a stream does the work queued between the start and `stop`."""
 
     def __init__(self, stream: Any) -> None:
         self._stream, self._start, self._end = stream, cuda.event(), cuda.event()
@@ -87,12 +91,12 @@ class Timer:
         self._end.record(self._stream)
 
     def milliseconds(self) -> float:
-        """Asked when all is over."""
+        """Return the time. Call this after the stream has done its work."""
         return float(cuda.event_elapsed_time(self._start, self._end))
 
 
 class Launch:
-    """The runs of jobs that differ in real numbers and seeds alone."""
+    """Play the runs of jobs that differ only in real numbers, seeds and repetitions."""
 
     def __init__(self, jobs: Sequence[Job], layout: Layout) -> None:
         self.jobs, self.layout, self.horizon = jobs, layout, jobs[0].horizon
@@ -114,7 +118,7 @@ class Launch:
             self.out[name] = cuda.to_device(np.zeros(shape, np.int64))
         self.plays, self.plays_there = plays, cuda.to_device(plays)
         self.tables = self._tables(first_states(jobs, layout), which)
-        cuda.synchronize()  # all this is on another stream than the runs
+        cuda.synchronize()  # the copies above are on another stream than the runs
 
     def _tables(self, first: dict[str, Any], which: Any) -> dict[str, Any]:
         size, by_rows = self.size, self.layout.lanes > 1
@@ -134,7 +138,10 @@ class Launch:
         return made
 
     def play(self, start: int, stop: int, stream: Any) -> Timer:
-        """Continue from play `start` to play `stop` without waiting for the end; its clock runs."""
+        """Start the plays from `start` to `stop` and return the running timer.
+
+        This does not wait until the plays are done.
+        """
         layout, stop, timer = self.layout, min(stop, self.horizon), Timer(stream)
         if start < stop:
             blocks, threads = -(-self.size // layout.teams), layout.teams * layout.lanes
@@ -144,11 +151,11 @@ class Launch:
         return timer
 
     def plays_between(self, start: int, stop: int) -> int:
-        """The plays of all runs together."""
+        """Return the number of plays of all runs together."""
         return self.size * max(min(stop, self.horizon) - start, 0)
 
     def outcomes(self, seconds: float) -> list[dict[str, Any]]:
-        """What the runs of every job left at their checkpoints, one row per run."""
+        """Return the results of every job at its checkpoints, with one row per run."""
         found = {name: array.copy_to_host() for name, array in self.out.items()}
         if "world_counts" in self.tables:
             check_delay(self.jobs[0].problem, self.tables["world_counts"].copy_to_host())
@@ -161,7 +168,7 @@ class Launch:
         ]
 
     def _fallbacks(self) -> Any:
-        """Return what `part.fallbacks_of` returns, for every state."""
+        """Return the result of `part.fallbacks_of` for every state."""
         total, place = np.zeros(self.size, np.int64), 0
         for name, array, where in self.layout.leaves:
             counts = name.endswith(("_region_counts", "_sizes_counts"))
@@ -183,7 +190,7 @@ def _constants(jobs: Sequence[Job], differs: list[bool]) -> Any:
 
 
 def _keys(jobs: Sequence[Job], stream: int) -> Any:
-    """The keys of all runs; those of jobs with the same seeds are made once."""
+    """Return the keys of all runs. Jobs with equal seeds and repetitions share their keys."""
     spans = [(job.seed, job.first, job.last) for job in jobs]
     made = {
         (seed, first, last): stream_keys(seed, np.arange(first, last), stream)

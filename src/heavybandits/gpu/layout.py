@@ -1,7 +1,8 @@
-"""How the runs of one kind are laid out on the device.
+"""Decide how the runs of one kind are laid out on the device.
 
-A team of lanes plays a run: lanes of a warp or, if its matrices are large, of several warps. A lane
-plays alone where a decision lasts many plays, and where an estimator has no cooperative form.
+A team of lanes plays a run. Its lanes belong to one warp or, if the matrices are large, to several
+warps. One lane plays a run alone if a decision lasts many plays, or if an estimator has no
+cooperative form.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,66 +27,80 @@ from ..parts.filters import MeanOfMedians, Median, MedianOfMeans
 from ..parts.policies import UCB
 from .worlds import is_still, world_arrays
 
-# Shared by a team; shared, and written by all lanes alike; a lane's own; that too, and of no use
-# after a decision; in device memory.
+# Places of an array. COMMON: in shared memory. ALIKE: in shared memory, and all lanes write the
+# same values. OWN: each lane has its own array. PASSING: the same, but no code reads the array
+# after a decision. FAR: in device memory.
 COMMON, ALIKE, OWN, PASSING, FAR = "common", "alike", "own", "passing", "far"
 POOLED = (COMMON, ALIKE)
 WARP = 32
 BLOCK = 128  # lanes of a team of several warps
-NOISES = 64  # of a team, drawn at once, at most
-CORE = 227 * 1024  # bytes that all teams of a multiprocessor hold in common, at most
-THREADS = 512  # per block: the warps of a multiprocessor, which so share what they fetch
-QUARTERS, REGISTERS = 4, 16 * 1024  # of a multiprocessor, and of each of them
-PROCESSORS = 132  # of a device: of an H100 and an H200
-WARPS = 10  # per multiprocessor, at least, if there is room
-TEAMS = 3  # per multiprocessor, at least: so few with all at hand outrun many that fetch it
-CROWDED = 6  # teams of a warp per multiprocessor: if no more have room, a team has several warps
-RESERVED = 256  # numbers per block that a layout leaves to CUDA, if several blocks must have room
-FEATURES = 40  # that a lane sees to, or keeps in registers, at most, if there are lanes for it
-FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS  # runs that leave a device idle, and that fill it
-ALONE = 8  # plays per decision that every lane keeps by itself, at most
+NOISES = 64  # largest number of noise values that a team draws at once
+CORE = 227 * 1024  # largest number of bytes of shared memory of all teams of a multiprocessor
+# Threads per multiprocessor, and at most per block: the warps of one block share the instructions
+# that they fetch.
+THREADS = 512
+QUARTERS, REGISTERS = 4, 16 * 1024  # quarters of a multiprocessor, registers of each quarter
+PROCESSORS = 132  # multiprocessors of a device: of an H100 and of an H200
+WARPS = 10  # smallest number of warps per multiprocessor, if there is room
+# Smallest number of teams per multiprocessor. Three teams that have all arrays in shared memory are
+# faster than many teams that read them from device memory.
+TEAMS = 3
+# Teams of one warp per multiprocessor. If there is no room for more, a team has several warps.
+CROWDED = 6
+# Numbers of shared memory per block that a layout leaves to CUDA, if several blocks must fit.
+RESERVED = 256
+# Largest number of features that a lane computes, or keeps in registers, if there are enough lanes.
+FEATURES = 40
+# Fewer runs than FEW leave a device partly idle, and MANY runs fill it.
+FEW, MANY = 16 * PROCESSORS, 32 * PROCESSORS
+ALONE = 8  # largest number of plays per decision that every lane keeps for itself
 
-WRITERS = frozenset({Discounted, ScaleFreeHuber})  # which write to their regions themselves
+# Estimators that write to their regions themselves.
+WRITERS = frozenset({Discounted, ScaleFreeHuber})
 PROJECTIONS = frozenset({BallProjection, EuclideanProjection})
-DRAWN = (PerDecision, PerRound)  # arms that change, and that a team of several warps can draw
-MEDIANS = (Median, MeanOfMedians, MedianOfMeans)  # which write all they write in all lanes alike
+DRAWN = (PerDecision, PerRound)  # changing arms that a team of several warps can draw
+# Filters whose code writes the same values in all lanes.
+MEDIANS = (Median, MeanOfMedians, MedianOfMeans)
 
-# Of all that states hold, what the twins of this folder divide among the lanes.
+# Fields of states that the twins of this folder divide among the lanes.
 _DIVIDED = {
     "Region": ("centre", "inverse", "direction", "recent", "scratch", "design"),
     "OnlineToConfidenceEstimate": ("iterate",),
 }
-_PLAYS = ("episode_rewards", "state_memory_buffer")  # which have a number for every play
-# In this order to device memory, where room is scarce.
+_PLAYS = ("episode_rewards", "state_memory_buffer")  # arrays with one number per play
+# Fields that move to device memory, in this order, if there is too little shared memory.
 _LARGE = ("scratch", "recent", "features", "scores", "squares", "inverse")
 
 
 class Leaf(NamedTuple):
-    """An array of a state: its name in the kernel, what it looks like and where it is."""
+    """Describe an array of a state: its name in the kernel, its first values and its place."""
 
     name: str
     array: Any
     place: str
 
     def is_common(self, field: str) -> bool:
-        """Return True if this is a field of this name that a team has room for."""
+        """Return True if this is a field of this name and it is in shared memory."""
         return self.place == COMMON and self.name.endswith(f"_{field}")
 
 
 class Layout(NamedTuple):
-    """How runs of one kind are laid out on the device."""
+    """Describe how runs of one kind are laid out on the device."""
 
-    lanes: int  # per run
-    teams: int  # per block
-    size: int  # numbers that a team holds in common
-    pool: int  # the same of all teams of a block, and theta*
-    columns: int  # of the CPU's buffer
-    noises: int  # drawn at once
+    lanes: int  # lanes per run
+    teams: int  # teams per block
+    size: int  # numbers of shared memory per team
+    pool: int  # numbers of shared memory per block: those of its teams, and theta*
+    columns: int  # columns of the CPU's buffer
+    noises: int  # noise values drawn at once
     leaves: list[Leaf]
 
     @property
     def registers(self) -> int:
-        """Per thread: all that the teams at work leave each other in the quarter they are in."""
+        """Return the number of registers per thread.
+
+        The warps that work in a quarter of a multiprocessor divide all its registers.
+        """
         dim = self.pool - self.teams * self.size
         warps = self.lanes * resident(self.teams, self.lanes, self.size, dim) // WARP
         return min(REGISTERS // (WARP * -(-warps // QUARTERS)) // 8 * 8, 255)
@@ -95,7 +110,7 @@ class Layout(NamedTuple):
 
 
 def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
-    """The arrays of a state, also those inside others."""
+    """Yield the arrays of a state and of the states inside it."""
     if isinstance(state, np.ndarray):
         yield Leaf(name, state, place)
         return
@@ -106,13 +121,16 @@ def leaves_of(state: Any, name: str, place: str = OWN) -> Iterator[Leaf]:
 
 
 def state_leaves(policy: Any) -> Iterator[Leaf]:
-    """The arrays of a policy's state before the first play."""
+    """Return the arrays of a policy's state before the first play."""
     return leaves_of(policy.init(), "state")
 
 
 def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
-    """The arrays of a team's buffer: in common if the arms never change or the team has several
-    warps, else those of a lane."""
+    """Yield the arrays of a team's buffer.
+
+    The lanes share features, scores and squares if the arms never change or the team has several
+    warps. Otherwise each lane has its own.
+    """
     still = arms.redraw == "never" or lanes > WARP
     columns, place = (arms.size, COMMON) if still else (-(-arms.size // lanes), PASSING)
     yield Leaf("buffer_features", np.zeros((arms.dim, columns)), place)
@@ -121,35 +139,40 @@ def buffer_leaves(arms: Any, lanes: int) -> Iterator[Leaf]:
     yield Leaf("buffer_widths", np.zeros(columns), PASSING)
     yield Leaf("buffer_penalty", np.zeros(arms.size), PASSING)
     yield Leaf("buffer_chosen", np.zeros(arms.dim), COMMON)
-    yield Leaf("buffer_kept", np.array([-1]), OWN)  # of `synced`
+    yield Leaf("buffer_kept", np.array([-1]), OWN)  # `synced[0]` between two launches
 
 
 def world_leaves(problem: Any, plays: int) -> Iterator[Leaf]:
-    """The arrays of what changes a problem; none if nothing does."""
+    """Yield the arrays of the parts that change a problem; none if no part changes it."""
     if problem is not None and not is_still(problem):
         for name, array in world_arrays(problem, plays):
             yield Leaf(name, array, FAR)
 
 
 def room(leaves: Sequence[Leaf], noises: int = NOISES) -> int:
-    """Numbers that a team shares; its size is such that the teams of a warp meet different
-    banks of the memory."""
+    """Return how many numbers of shared memory a team takes.
+
+    The result is rounded up such that the teams of a warp use different banks of the memory.
+    """
     size = noises + 1 + sum(leaf.array.size for leaf in leaves if leaf.place in POOLED)
     return size + (8 - size) % 16
 
 
 def resident(teams: int, lanes: int, size: int, dim: int) -> int:
-    """The teams of a multiprocessor that are at work at the same time, in blocks of `teams`, which
-    also contain theta*."""
+    """Return how many teams work in a multiprocessor at the same time, in blocks of `teams` teams.
+
+    The shared memory of a block also contains theta*.
+    """
     blocks = min(CORE // (8 * (teams * size + dim)), THREADS // (teams * lanes))
     return teams * blocks
 
 
 def largest_block(lanes: int, size: int, dim: int, most: int) -> int:
-    """The teams of a block, so that of the `most` that a multiprocessor may have, as many as
-    possible are at work at the same time: of equals the largest. 0 if there is room for none.
+    """Return the number of teams per block; 0 if there is room for none.
 
-    Few numbers of warps, for every one is another kernel to compile.
+    A multiprocessor may have at most `most` teams. As many of them as possible work at the same
+    time; of several equally good block sizes, the function returns the largest. `most` is rounded
+    up to a power of two of warps, because every number of warps is another kernel to compile.
     """
     if lanes > WARP:
         return min(resident(1, lanes, size, dim), 1)
@@ -170,13 +193,13 @@ def _far(leaf: Leaf) -> Leaf:
 def make_layout(
     policy: Any, arms: Any, runs: int = THREADS * PROCESSORS, problem: Any = None
 ) -> Layout:
-    """The layout for runs of a policy on an arm set, so many of them at once.
+    """Return the layout for `runs` simultaneous runs of a policy on an arm set.
 
     problem: the problem of the arms, if it may change while it is played.
 
-    Few runs leave most of the device idle, and end the sooner the more lanes play each of them;
-    many end the sooner the fewer lanes have nothing to do. A block has as many teams as there are
-    runs for a multiprocessor, so that two kernels seldom meet in one and fetch in turns.
+    Few runs leave most of the device idle, and they end sooner if more lanes play each run. Many
+    runs end sooner if fewer lanes are idle. A block has as many teams as a multiprocessor has runs,
+    so that two kernels rarely work in one multiprocessor and fetch their instructions in turns.
     """
     leaves = [*state_leaves(policy), *leaves_of(make_episode(policy.plays), "episode")]
     columns = arms.make_buffer().penalty.size
@@ -209,8 +232,11 @@ def noises_of(policy: Any) -> int:
 
 
 def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
-    """These leaves and those of the buffer, the large ones in device memory where room is scarce,
-    and where a decision lasts so long that its buffer is seldom read."""
+    """Return these leaves and those of the buffer, with their places.
+
+    Large arrays are in device memory if there is too little shared memory. Large arrays of the
+    buffer are there too if a decision lasts so long that the buffer is rarely read.
+    """
     leaves = [*leaves, *buffer_leaves(arms, lanes)]
     if lanes > WARP:
         return near_warps([Leaf("exchange", np.zeros(lanes // WARP), COMMON), *leaves], arms)
@@ -222,8 +248,11 @@ def near(leaves: list[Leaf], policy: Any, arms: Any, lanes: int) -> list[Leaf]:
 
 
 def near_warps(leaves: list[Leaf], arms: Any) -> list[Leaf]:
-    """These leaves, for teams of several warps: two teams are enough for a multiprocessor, and one
-    that has V^-1 at hand is better than two that fetch it."""
+    """Return these leaves, with their places for teams of several warps.
+
+    Two teams are enough for a multiprocessor. One team that has V^-1 in shared memory is better
+    than two teams that read it from device memory.
+    """
     for field in _LARGE:
         wanted = 1 if field == "inverse" else 2
         size = room(leaves) + RESERVED
@@ -233,9 +262,12 @@ def near_warps(leaves: list[Leaf], arms: Any) -> list[Leaf]:
 
 
 def is_crowded(leaves: Sequence[Leaf], policy: Any, arms: Any) -> bool:
-    """Return True if so few teams of a warp have room for their matrices that teams of several
-    warps are faster. The arms must be made by functions of the library, which all lanes call. The
-    policy must not project: on an H200 that failed with thousands of runs."""
+    """Return True if teams of several warps are faster than teams of one warp.
+
+    They are if shared memory has room for the matrices of only a few teams of one warp. The arms
+    must be made by functions of the library, which all lanes call. The policy must not project: on
+    an H200, policies that project failed with thousands of runs.
+    """
     if policy.plays > ALONE or not (arms.redraw == "never" or type(arms) in DRAWN):
         return False
     if classes_of(policy) & PROJECTIONS:
@@ -245,7 +277,7 @@ def is_crowded(leaves: Sequence[Leaf], policy: Any, arms: Any) -> bool:
 
 
 def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bool:
-    """Return True if teams of so many lanes keep a multiprocessor busy, and no lane for long."""
+    """Return True if teams of `lanes` lanes keep a multiprocessor busy, and no lane works long."""
     if lanes >= WARP:
         return True
     teams = resident(1, lanes, room(leaves, noises_of(policy)), arms.dim)
@@ -254,7 +286,7 @@ def is_filling(leaves: Sequence[Leaf], policy: Any, arms: Any, lanes: int) -> bo
 
 
 def is_for_teams(policy: Any) -> bool:
-    """Return True if a team can play a policy, if there is room; if not, a lane plays it alone."""
+    """Return True if a team can play a policy, given enough room; else one lane plays it alone."""
     if not isinstance(policy, UCB) or isinstance(policy.estimator, NewtonEnsemble):
         return False
     if keeps_factor(policy.estimator) or classes_of(policy) & WRITERS:
@@ -263,7 +295,7 @@ def is_for_teams(policy: Any) -> bool:
 
 
 def numbers_of(part: Any) -> list[Any]:
-    """The constants of a part, or of several, and of the parts in them."""
+    """Return the constants of a part, or of several parts, and of the parts inside them."""
     if isinstance(part, tuple):
         return [number for field in part for number in numbers_of(field)]
     return [part]

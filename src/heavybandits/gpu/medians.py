@@ -1,4 +1,4 @@
-"""Medians of a team: no element is moved, all lanes count how many are below a pivot."""
+"""Find medians with a team: all lanes count the elements below a pivot; `median` moves none."""
 
 import math
 from typing import Any
@@ -10,19 +10,19 @@ from ..core.linalg import bounded, clamp
 from ..core.order_statistics import median, select_rank
 from .team import Shared, broadcast, lane, maximum, members, sync, twin, writable
 
-HALF = 1 << 32  # two counts in one number
+HALF = 1 << 32  # unit of the second count, where one number contains two counts
 
 
 @jitable
 def anyone(own: float, lanes: int) -> float:
-    """What some lane has that has a number; not a number if none has."""
+    """Return the value of some lane whose value is not NaN; NaN if every value is NaN."""
     votes = cuda.ballot_sync(members(lanes), own == own)
     return cuda.shfl_sync(members(lanes), own, max(cuda.ffs(votes) - 1, 0))
 
 
 @jitable
 def count(value: int, lanes: int) -> int:
-    """The sum over all lanes of a team within a warp."""
+    """Return the sum over all lanes of a team within one warp."""
     offset = lanes // 2
     while offset > 0:
         value += cuda.shfl_xor_sync(members(lanes), value, offset)
@@ -32,8 +32,11 @@ def count(value: int, lanes: int) -> int:
 
 @jitable
 def divide(values: Any, span: Any, pivot: float, within: Any, lanes: int) -> Any:
-    """How many elements are below the pivot, and how many not above it; and an element on either
-    side of it that is within bounds, if this lane has one."""
+    """Return how many elements are below the pivot and how many are not above it, in one number.
+
+    Also return an element on either side of the pivot that is within the bounds, or NaN if this
+    lane has none.
+    """
     both, lower, upper, i = 0, math.nan, math.nan, span[0] + lane(lanes)
     while i < span[1]:
         value = values[i]
@@ -48,7 +51,7 @@ def divide(values: Any, span: Any, pivot: float, within: Any, lanes: int) -> Any
 
 @jitable
 def next_below(values: Any, span: Any, pivot: float, lanes: int) -> float:
-    """The largest element below the pivot."""
+    """Return the largest element below the pivot."""
     most, i = -math.inf, span[0] + lane(lanes)
     while i < span[1]:
         if values[i] < pivot:
@@ -60,7 +63,10 @@ def next_below(values: Any, span: Any, pivot: float, lanes: int) -> float:
 @twin(median)
 def _(lanes, values, start, stop):
     def median(values, start, stop):
-        """Quickselect: the pivot of the next turn is any element on the side that has the rank."""
+        """Return the median by quickselect.
+
+        The next pivot is any element on the side that contains the rank.
+        """
         sync(lanes)
         size, span, low, high = stop - start, (start, stop), -math.inf, math.inf
         rank, pivot = size // 2, values[start]
@@ -84,7 +90,7 @@ def _(lanes, values, start, stop):
 @twin(select_rank)
 def _(lanes, values, start, stop, rank):
     def select(values, start, stop, rank):
-        """One lane moves the elements, and broadcasts the result."""
+        """Return the element of this rank: one lane moves the elements and broadcasts it."""
         found = 0.0
         sync(lanes)
         if lane(lanes) == 0:

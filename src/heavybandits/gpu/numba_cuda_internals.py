@@ -1,8 +1,8 @@
-"""Everything that the library uses of numba-cuda and that numba-cuda does not document.
+"""Import everything that the library uses of numba-cuda and that numba-cuda does not document.
 
-Kernels on a device need all of it but the disk cache: without the rest there is no kernel, or one
-that rounds in another way than the CPU. So a numba-cuda without it raises DeviceError, which names
-what is missing, and one whose cache has changed compiles in every process.
+Kernels on a device need all of it except the disk cache. Without the rest there is no kernel, or a
+kernel that rounds differently from the CPU. So the library raises DeviceError, which names what is
+missing. If only the cache of numba-cuda has changed, every process compiles its kernels.
 """
 
 import functools
@@ -71,10 +71,10 @@ _patching = Lock()
 
 @contextmanager
 def rewrite_code(rewrite: Callable[[str], str]) -> Iterator[list[str]]:
-    """Rewrite all LLVM that is compiled inside, and fuse no product with a sum.
+    """Rewrite all LLVM code that is compiled in this context, and fuse no product with a sum.
 
-    numba-cuda has no option for that. Yields the texts that were rewritten so far: if a kernel was
-    compiled and there are none, numba-cuda no longer calls what is replaced here.
+    numba-cuda has no option for that. The context yields the list of rewritten codes. If a kernel
+    was compiled and the list is empty, numba-cuda no longer calls the function replaced here.
     """
     compile_ir, rewritten = nvvm.compile_ir, []
 
@@ -92,7 +92,7 @@ def rewrite_code(rewrite: Callable[[str], str]) -> Iterator[list[str]]:
 
 
 def allow_shared_memory(dispatcher: Any, size: int) -> None:
-    """Let a block of these kernels have so many bytes of shared memory; 48 kB need no leave."""
+    """Allow a block of these kernels `size` bytes of shared memory; 48 kB need no permission."""
     try:
         most = binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         for kernel in dispatcher.overloads.values():
@@ -107,7 +107,7 @@ def allow_shared_memory(dispatcher: Any, size: int) -> None:
 
 @functools.cache
 def can_cache() -> bool:
-    """Return True if this numba-cuda has what keeps kernels on disk."""
+    """Return True if this numba-cuda has the functions that keep kernels on disk."""
     try:
         from numba.cuda.dispatcher import _Kernel
         from numba.cuda.serialize import dumps
@@ -125,7 +125,7 @@ def dump_kernel(kernel: Any) -> bytes:
 
 
 def load_kernel(content: bytes) -> Any:
-    """Return the kernel of these bytes."""
+    """Return the kernel that `dump_kernel` turned into these bytes."""
     from numba.cuda.dispatcher import _Kernel
 
     return _Kernel._rebuild(**pickle.loads(content))

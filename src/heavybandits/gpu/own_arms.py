@@ -1,5 +1,8 @@
-"""Arms that change with every decision: a lane keeps its own in registers, and drops them
-after it. A buffer has columns for them alone (see arms.py)."""
+"""Compute with arms that change with every decision.
+
+A lane keeps its own arms in registers and drops them after the decision. Its buffer has columns for
+these arms only (see arms.py).
+"""
 
 import math
 from typing import Any
@@ -13,7 +16,7 @@ from .team import lane, maximum, opaque, sync, writable
 
 @jitable
 def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
-    """Column k, from every `columns`-th number of the stream."""
+    """Draw column k, from every `columns`-th number of the stream."""
     square = 0.0
     for i in range(features.shape[0]):
         value = low + (1.0 - low) * uniform(key, i * columns)
@@ -27,7 +30,8 @@ def draw_arm(features: Any, k: int, key: Any, columns: int, low: float) -> None:
 def draw(lanes: int) -> Any:
     def draw(buffer, key, start, low):
         features, columns = buffer.features, buffer.synced.size
-        first = further(opaque(key), start + lane(lanes))  # else drawn even where it is not used
+        # Without `opaque` the lane would draw the numbers even where they are not used.
+        first = further(opaque(key), start + lane(lanes))
         for k in range(features.shape[1]):
             draw_arm(features, k, further(first, k * lanes), columns, low)
         buffer.synced[0] = -1
@@ -74,7 +78,7 @@ def copy(lanes: int) -> Any:
 
 def find(lanes: int) -> Any:
     def find(buffer, width):
-        """The largest index of this lane's arms, and the arm."""
+        """Return the largest index of this lane's arms, and the number of that arm."""
         best, column = -math.inf, 0
         for k in range(buffer.scores.size):
             bonus = width * math.sqrt(max(buffer.squares[k], 0.0))
@@ -87,7 +91,7 @@ def find(lanes: int) -> Any:
 
 
 def combine_rows(rows, weights, out):
-    """`combine` in the CPU's pairs of rows."""
+    """Do what `combine` does, in the CPU's pairs of rows."""
     dim = rows.shape[0]
     odd = dim % 2
     for k in range(out.size):
@@ -101,8 +105,10 @@ def combine_rows(rows, weights, out):
 
 
 def squares_of_rows(features, matrix, out, above, below):
-    """`squares` in the CPU's blocks of two rows by four columns, all arms at once: what is loaded
-    of the matrix serves them all."""
+    """Do what `squares` does, in the CPU's blocks of two rows by four columns.
+
+    The loops over arms are innermost, so an entry of the matrix that is loaded serves all arms.
+    """
     dim, own = features.shape
     for k in range(own):
         out[k] = 0.0

@@ -1,4 +1,4 @@
-"""The loop of a team whose decisions last many plays: all plays of a decision at once."""
+"""Play decisions of many plays with a team: the lanes make all plays of a decision at once."""
 
 from ..core.dispatch import choose, learn, mean, observe, refresh, tally, top
 from ..core.linalg import dot
@@ -11,8 +11,11 @@ def _(lanes, policy, state, arms, link, theta, buffer, key, noise, episode, trac
     def play_many(
         policy, state, arms, link, theta, buffer, key, noise, episode, trace, observer, world
     ):
-        """The text of core/loop.py without a world, up to the next end: of a decision, of the
-        noise, or a checkpoint. Regret is summed up play by play, as there."""
+        """Do what `play` in core/loop.py does in `STILL`, the world in which nothing changes.
+
+        Each turn of the loop makes all plays up to the end of the decision, the end of the noise or
+        the next checkpoint, whichever is first. It adds up regret play by play, as the CPU does.
+        """
         rewards = episode.rewards
         regret, expected, best, done, pending, upcoming = load_progress(episode)
         gap, shared, i = best - expected, writable(rewards), 0

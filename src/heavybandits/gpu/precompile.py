@@ -1,6 +1,6 @@
-"""Kernels compiled side by side, by processes of their own that leave them on the disk.
+"""Compile kernels in parallel, in processes of their own that store them on disk.
 
-Compiling one takes seconds, and a comparison of policies needs many.
+One kernel takes seconds to compile, and a comparison of policies needs many kernels.
 """
 
 import importlib.util
@@ -16,14 +16,14 @@ from .launch import varying
 from .layout import Layout
 from .supported import compile_one
 
-FEW = 2  # kernels that are not worth a process each
+FEW = 2  # so few missing kernels are not worth a process each
 
 
 def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
-    """Leave on the disk the kernels that these groups of jobs need and that are not there yet.
+    """Compile the kernels that these groups of jobs need and that are not on disk yet.
 
-    Without joblib, or where a part cannot be sent to another process, nothing is done: this
-    process compiles a kernel when it needs it.
+    Other processes compile the kernels and store them on disk. Without joblib, or if a part cannot
+    be sent to another process, this process compiles the kernel when it needs it.
     """
     missing: dict[Any, tuple[Any, list[bool], Layout]] = {}
     for jobs, layout in groups:
@@ -43,4 +43,4 @@ def compile_all(groups: Sequence[tuple[Sequence[Job], Layout]]) -> None:
             try:
                 done.result()
             except (pickle.PicklingError, *NUMBA_ERRORS):
-                pass  # said when this process compiles it
+                pass  # this process compiles the kernel later, and reports its errors

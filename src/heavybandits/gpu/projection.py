@@ -1,9 +1,10 @@
-"""The projection of a team: the method of core/projection.py, vectors divided among the lanes.
+"""Project with a team: the method is that of core/projection.py, and the lanes divide the vectors.
 
-While a team projects, the other teams of its warp wait, and all wait for its instructions to be
-fetched. So there are few of them, and they agree with the CPU's to rounding only: sums are taken by
-exchange, all lanes solve the small tridiagonal system alike, the basis is made orthogonal by sweeps
-of which one is often enough, and no loop over the basis is unrolled (see `opaque`).
+While a team projects, the other teams of its warp wait, and all teams wait until its instructions
+are fetched. So the code has few instructions, and its results equal the CPU's only up to rounding.
+The lanes exchange values to compute sums. All lanes solve the small tridiagonal system, each with
+the same numbers. Sweeps make the basis orthogonal, and one sweep is often enough. No loop over the
+basis is unrolled (see `opaque`).
 """
 
 import math
@@ -27,12 +28,12 @@ from .numba_cuda_internals import TypingError
 from .series import project_nearby, set_scaled
 from .team import Shared, lane, opaque, sync, total, twin, writable
 
-LITTLE = 0.01  # of a square: if a sweep leaves less, another one follows
+LITTLE = 0.01  # if a sweep leaves a smaller fraction of a square, another sweep follows
 
 
 @jitable
 def square_of(x: Any, lanes: int) -> float:
-    """||x||^2"""
+    """Return ||x||^2."""
     square, i = 0.0, lane(lanes)
     while i < x.size:
         square += x[i] * x[i]
@@ -42,9 +43,10 @@ def square_of(x: Any, lanes: int) -> float:
 
 @jitable
 def measure_parts(scratch: Any, size: int, lanes: int) -> float:
-    """The parts of the image in the rows of the basis, a lane per row; returns that in the last.
+    """Compute the parts of the image in the rows of the basis; return the part in the last row.
 
-    Where there are more entries than lanes in a warp, a warp per row.
+    One lane computes a row. In a team of several warps, or of one warp whose lanes are fewer than
+    the entries of a row, one warp computes a row.
     """
     parts, image, basis = writable(scratch[4]), scratch[5], scratch[ROWS:]
     if lanes > WARP or (lanes == WARP and image.size > WARP):
@@ -73,7 +75,10 @@ def measure_parts(scratch: Any, size: int, lanes: int) -> float:
 
 @jitable
 def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
-    """Leave of the image what is in no row of the basis, a lane per entry; returns its square."""
+    """Subtract from the image its parts in all rows of the basis; return the square of the rest.
+
+    One lane computes an entry.
+    """
     parts, image, basis = scratch[4], writable(scratch[5]), scratch[ROWS:]
     square, i, step = 0.0, lane(lanes), opaque(1)
     while i < image.size:
@@ -91,11 +96,11 @@ def take_out_parts(scratch: Any, size: int, lanes: int) -> float:
 def span_further(
     inverse: Any, scratch: Any, size: int, beside: float, lanes: int
 ) -> tuple[float, float]:
-    """image = V^-1 times the last row of the basis, less its parts in all rows.
+    """Set image to V^-1 times the last row of the basis, minus its parts in all rows.
 
-    Returns its part in the last row, and the square of what is left. If that is small next to its
-    parts in the last row and, which is `beside`, the one before, much of it is what rounding has
-    made of them, and it is swept again.
+    Return its part in the last row, and the square of the rest. `beside` is its part in the row
+    before. If the rest is small compared with these two parts, much of it is their rounding error,
+    and another sweep subtracts the parts again.
     """
     combine(inverse, scratch[ROWS + size - 1], scratch[5])
     own, lost = 0.0, beside * beside
@@ -110,7 +115,7 @@ def span_further(
 
 
 def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, float]:
-    """The CPU's `shortening`, by all lanes alike."""
+    """Do what the CPU's `shortening` does; all lanes compute the same values."""
     own, mixed = shares(shift)
     y, undo, i, step = small.y, (1.0 + shift) / shift, size - 1, opaque(1)
     value, below, square = 1.0, 0.0, 1.0
@@ -129,7 +134,10 @@ def shortening_rolled_up(small: Any, size: int, shift: float) -> tuple[float, fl
 def eliminate(
     small: Any, i: int, own: float, mixed: float, over_pivot: float, tail: float
 ) -> tuple[float, float]:
-    """The CPU's `eliminate`, which takes and returns one over the pivot: one division a row."""
+    """Do what the CPU's `eliminate` does, with 1 / pivot instead of the pivot.
+
+    This needs only one division per row.
+    """
     if i == 0:
         over_pivot = 1.0 / (own + mixed * small.diagonal[0])
         return over_pivot, over_pivot
@@ -151,7 +159,7 @@ def _(lanes, inverse, x, limit, scratch):
 
 
 def projection_of(lanes: int) -> Any:
-    """The projection by so many lanes."""
+    """Make the projection for a team of this many lanes."""
 
     def project(inverse, x, limit, scratch):
         alike = writable(scratch)

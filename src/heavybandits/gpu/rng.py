@@ -1,4 +1,4 @@
-"""Numbers of a stream: bit-for-bit those of core/rng.py, in fewer instructions."""
+"""Compute bit-for-bit the numbers of the streams of core/rng.py, in fewer instructions."""
 
 from typing import Any
 
@@ -15,14 +15,17 @@ _BELOW = 1.0 - 2.0**-53
 
 @jitable
 def further(key: Any, index: int) -> Any:
-    """The key of the same stream from number `index` on."""
+    """Return the key under which number `index` of the stream is number 0."""
     return key + np.uint64(index) * _WEYL
 
 
 @twin(uniform, alone=True)
 def _(lanes, key, index):
     def uniform(key, index):
-        """With the 52 bits behind the point, 1.xxx - (1 - 2^-53) = (bits + 0.5) 2^-52 exactly."""
+        """Return the number of the CPU's `uniform`.
+
+        A float with the 52 bits as its fraction, minus (1 - 2^-53), is exactly (bits + 0.5) 2^-52.
+        """
         z = key + np.uint64(index) * _WEYL
         z = (z ^ (z >> _30)) * _MIX1
         z = (z ^ (z >> _27)) * _MIX2

@@ -1,4 +1,4 @@
-"""Jobs on a device: which runs go together, in how many pieces, and how far they are."""
+"""Play jobs on a device: group their runs, divide them into pieces and report the progress."""
 
 import time
 from collections import deque
@@ -15,17 +15,19 @@ from .layout import Layout, make_layout
 from .precompile import compile_all
 from .supported import no_form
 
-SHARE = 0.7  # of the free memory that runs may take
+SHARE = 0.7  # fraction of the free memory that runs may take
 PIECE = 1024  # plays of the first piece of a run
-SECONDS = 0.3  # that a piece should last: long beside a launch, short beside a look at progress
+# Shortest duration of a piece: long compared with a launch, and short compared with the time
+# between two looks at the progress.
+SECONDS = 0.3
 
 
 class Batch(NamedTuple):
-    """Runs that are in device memory together and that one kernel plays."""
+    """Store runs that are in device memory together and that one kernel plays."""
 
     jobs: Piece
     layout: Layout
-    room: int  # bytes per run
+    room: int  # bytes of memory per run
 
     @property
     def size(self) -> int:
@@ -33,7 +35,7 @@ class Batch(NamedTuple):
 
 
 def prepare(jobs: Sequence[Job], layout: Layout) -> None:
-    """Compile the kernel before anything runs, or say which part prevents it."""
+    """Compile the kernel before anything runs, or raise an error that names the parts at fault."""
     try:
         kernel_of(jobs[0].parts, varying(jobs), layout)
     except NUMBA_ERRORS as error:
@@ -41,7 +43,7 @@ def prepare(jobs: Sequence[Job], layout: Layout) -> None:
 
 
 def play_jobs(jobs: Sequence[Job], advance: Callable[[float], None]) -> list[dict[str, Any]]:
-    """What the runs of every job leave: arrays with one row per run, as those of a sweep's cell."""
+    """Return the results of every job: arrays with one row per run, as in a cell of a sweep."""
     together = [([jobs[place] for place in places], places) for places in groups(jobs)]
     free = int(SHARE * cuda.current_context().get_memory_info()[0])
     runs = sum(job.size for alike, _ in together if has_teams(alike[0]) for job in alike)
@@ -64,13 +66,13 @@ def has_teams(job: Job) -> bool:
 
 
 def layout_of(alike: Sequence[Job], runs: int) -> Layout:
-    """The layout of jobs that one kernel plays, next to so many runs that teams play."""
+    """Return the layout of jobs that one kernel plays, while teams play `runs` runs in total."""
     own, job = sum(job.size for job in alike), alike[0]
     return make_layout(job.policy, job.problem.arms, max(own, runs), job.problem)
 
 
 def next_batches(waiting: deque[Batch], free: int) -> list[Batch]:
-    """As many as fit together; at least one."""
+    """Remove the next batches that fit into the free memory together, at least one; return them."""
     batches = [waiting.popleft()]
     while waiting and sum(batch.size for batch in (*batches, waiting[0])) <= free:
         batches.append(waiting.popleft())
@@ -80,7 +82,7 @@ def next_batches(waiting: deque[Batch], free: int) -> list[Batch]:
 def play_some(
     batches: Sequence[Batch], found: list[list[dict[str, Any]]], advance: Callable[[float], None]
 ) -> None:
-    """Play batches side by side, and add what they leave to what was found."""
+    """Play batches at the same time, and append their results to those in `found`."""
     launches = [Launch([job for _, job in batch.jobs], batch.layout) for batch in batches]
     seconds = play_together(launches, advance) / sum(launch.size for launch in launches)
     for batch, launch in zip(batches, launches, strict=True):
@@ -89,7 +91,7 @@ def play_some(
 
 
 def play_together(launches: Sequence[Launch], advance: Callable[[float], None]) -> float:
-    """Play launches side by side, piece by piece; the seconds it took."""
+    """Play launches at the same time, piece by piece; return the seconds that this took."""
     started, start, plays = time.perf_counter(), 0, PIECE
     horizon = max(launch.horizon for launch in launches)
     streams = [cuda.stream() for _ in launches]
@@ -111,10 +113,10 @@ def play_piece(
     streams: Sequence[Any],
     costs: Sequence[float],
 ) -> list[float]:
-    """Play from `start` to `stop`, the costliest launches first; the milliseconds each took.
+    """Play from `start` to `stop`, the slowest launches first; return the milliseconds of each.
 
-    Clocks are stopped when all have been sent off. Streams share a few queues, and what is sent
-    after a kernel and waits for its end, as the stop of a clock does, delays its whole queue.
+    The timers are stopped after all launches are queued. Streams share a few queues. A command that
+    follows a kernel and waits for its end, such as the stop of a timer, delays its whole queue.
     """
     order = sorted(range(len(launches)), key=lambda place: -costs[place])
     timers = {place: launches[place].play(start, stop, streams[place]) for place in order}
@@ -125,7 +127,7 @@ def play_piece(
 
 
 def joined(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The pieces of one job as a whole."""
+    """Return the results of all pieces of one job as one result."""
     if len(parts) == 1:
         return parts[0]
     rows = [name for name in parts[0] if name != "play"]

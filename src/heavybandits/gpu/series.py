@@ -1,12 +1,12 @@
-"""The projection of a point just outside the ball: a few terms of a series, where they are enough.
+"""Project a point just outside the ball by a few terms of a series, if they are enough.
 
-Where rewards pull theta outwards at every play, the projection of core/projection.py takes most
-of the time of a run, for each of its steps waits for the last: a root, a division, a basis made
-orthogonal, secants. But then theta never is far outside, and x(nu) = (I + nu V^-1)^-1 x is
+If rewards move theta outwards at every play, the projection of core/projection.py takes most of the
+time of a run, because each of its steps waits for the step before: a root, a division, an
+orthogonal basis, secants. But then theta is never far outside, and x(nu) = (I + nu V^-1)^-1 x is
 
-    x - nu V^-1 x + (nu V^-1)^2 x - ...,
+    x - nu V^-1 x + (nu V^-1)^2 x - ...
 
-of which, whatever nu and V are, the terms left out are together no longer than the next of them.
+For every nu and V, the sum of the terms left out is no longer than the first of them.
 """
 
 from typing import Any
@@ -17,14 +17,16 @@ from ..core.projection import EXACT, ROWS
 from .confidence_region import trace
 from .team import lane, opaque, sync, total, writable
 
-MOST = 8  # terms after x
-CLOSE = 0.01  # how far outside the ball, in its radius: beyond, more terms would be needed
-STEEP = 0.3  # how much of the last a term may be
+MOST = 8  # largest number of terms after x
+# Largest distance of the point from the ball, relative to its radius. Farther outside, the series
+# would need more terms.
+CLOSE = 0.01
+STEEP = 0.3  # largest ratio of a term to the term before it
 
 
 @jitable
 def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
-    """out = factor x. A lane has the same entries in all vectors, so no lane waits."""
+    """Write factor x into `out`. A lane has the same entries in all vectors, so no lane waits."""
     out, i = writable(out), lane(lanes)
     while i < x.size:
         out[i] = factor * x[i]
@@ -33,7 +35,7 @@ def set_scaled(out: Any, x: Any, factor: float, lanes: int) -> None:
 
 @jitable
 def measure_term(x: Any, term: Any, lanes: int) -> tuple[float, float]:
-    """<x, term> and ||term||^2"""
+    """Return <x, term> and ||term||^2."""
     along, square, i = 0.0, 0.0, lane(lanes)
     while i < x.size:
         along += x[i] * term[i]
@@ -44,9 +46,10 @@ def measure_term(x: Any, term: Any, lanes: int) -> tuple[float, float]:
 
 @jitable
 def is_hopeless(first: float, second: float, more: int, wanted: float) -> bool:
-    """Return True if so many terms more would still be too long, by the squares of the first two.
+    """Return True if, after `more` further terms, the last term would still be too long.
 
-    No term is a smaller part of the one before than that one was.
+    `first` and `second` are the squares of the first two terms. The ratio of a term to the term
+    before never decreases.
     """
     ratio = second / first
     for _ in range(more):
@@ -56,10 +59,10 @@ def is_hopeless(first: float, second: float, more: int, wanted: float) -> bool:
 
 @jitable
 def solve_series(weights: Any, size: int, first: float, error: float) -> float:
-    """z = 1 + weights[2] z^2 - weights[3] z^3 + ..., by putting it in again and again.
+    """Return the z of z = 1 + weights[2] z^2 - weights[3] z^3 + ..., by fixed-point iteration.
 
-    The steps are lengthened by about what the next one would be. `first` is the square of the first
-    term, which z multiplies, and `error` that of the error it may make.
+    Each step is lengthened by about the length of the next one. `first` is the square of the first
+    term, which z multiplies. `error` is the square of the error that this term may have.
     """
     z, longer, step = 1.0, 1.0 + 2.0 * weights[2] if size > 1 else 1.0, opaque(1)
     for _ in range(60):
@@ -76,7 +79,7 @@ def solve_series(weights: Any, size: int, first: float, error: float) -> float:
 
 @jitable
 def sum_terms(x: Any, terms: Any, size: int, z: float, limit: float, lanes: int) -> None:
-    """x = x - z terms[1] + z^2 terms[2] - ..., brought from nearly that length to `limit`."""
+    """Set x to x - z terms[1] + z^2 terms[2] - ..., scaled from nearly that length to `limit`."""
     out, square, i, step = writable(x), 0.0, lane(lanes), opaque(1)
     while i < x.size:
         j, value = size, terms[size, i]
@@ -94,11 +97,11 @@ def sum_terms(x: Any, terms: Any, size: int, z: float, limit: float, lanes: int)
 def project_nearby(
     inverse: Any, x: Any, limit: float, scratch: Any, square: float, lanes: int
 ) -> bool:
-    """Bring x, whose squared length is given, to its nearest point in the ball, or leave it there
-    and say False.
+    """Move x to the nearest point of the ball and return True, or leave x and return False.
 
-    The terms are those of nu = `first`, at which x is too long by no more than its excess squared;
-    nu = z first makes 2 excess = 2 z <x, terms[1]> - 3 z^2 <x, terms[2]> + 4 z^3 <x, terms[3]> ...
+    `square` is the squared length of x. The terms are those of nu = `first`, at which x is too long
+    by no more than its excess squared. At nu = z first,
+    2 excess = 2 z <x, terms[1]> - 3 z^2 <x, terms[2]> + 4 z^3 <x, terms[3]> ...
     """
     excess, error, terms = 0.5 * (square - limit * limit), EXACT * EXACT * square, scratch[ROWS:]
     if not (excess < CLOSE * square and x.size > 1):

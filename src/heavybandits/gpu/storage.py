@@ -1,4 +1,4 @@
-"""What a team takes from device memory before it plays, and leaves there."""
+"""Load what a team needs from device memory before it plays, and store it there afterwards."""
 
 import functools
 from typing import Any
@@ -31,14 +31,17 @@ def store_common(pool: Any, start: int, table: Any, size: int, lanes: int) -> No
 
 @jitable
 def due(plays: Any, upcoming: int, stop: int) -> int:
-    """How many checkpoints to look at up to play `stop`: all, or none if the next comes later. To
-    read it before every play would take a while."""
+    """Return how many checkpoints to compare with up to play `stop`.
+
+    They are all checkpoints, or none if the next checkpoint is later. Reading the next checkpoint
+    before every play would take time.
+    """
     return plays.size if upcoming < plays.size and plays[upcoming] <= stop else 0
 
 
 @jitable
 def draw_together(noise: Noise, key: Any, start: int, out: Any, lanes: int) -> None:
-    """The noise of the plays start, start + 1, ..., a lane each."""
+    """Draw the noise of the plays start, start + 1, ..., one play per lane."""
     drawn = writable(out)
     sync(lanes)
     i = lane(lanes)
@@ -50,12 +53,12 @@ def draw_together(noise: Noise, key: Any, start: int, out: Any, lanes: int) -> N
 
 @functools.cache
 def spreader() -> Any:
-    """The kernel that makes the first states."""
+    """Return the kernel that makes the first states."""
     return cuda.jit(spread)
 
 
 def spread(table: Any, first: Any, which: Any, by_rows: bool) -> None:
-    """The first state of every run, in one row of the table per run or in one column."""
+    """Write the first state of every run into one row or one column of the table per run."""
     place = cuda.grid(1)
     if place < table.size:
         run, i = place // first.shape[1], place % first.shape[1]

@@ -1,4 +1,4 @@
-"""What a device can play, and whether there is one: the only validation for devices."""
+"""Check that a device can play the jobs and that there is one: all validation for devices."""
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -21,9 +21,9 @@ _ARMS = (Fixed, PerDecision, PerRound, FromArray, Storefront)
 def play_on_device(
     jobs: Sequence[Job], advance: Callable[[float], None] = lambda plays: None
 ) -> list[dict[str, Any]]:
-    """What the runs of every job leave at their checkpoints; see `cuda.run.play_jobs`.
+    """Return the results of every job at its checkpoints; see `run.play_jobs`.
 
-    advance: called with the number of plays that are done.
+    advance: receives, after every piece, the number of plays that were made in it.
     """
     require_device()
     from .run import play_jobs
@@ -33,7 +33,7 @@ def play_on_device(
 
 
 def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> None:
-    """Compile one kernel in a process of its own, which so finds numba-cuda as this one did."""
+    """Compile one kernel in a process of its own, which finds numba-cuda as this process did."""
     require_device()
     from .compile import kernel_of
 
@@ -41,7 +41,10 @@ def compile_one(parts: tuple[Any, ...], differs: list[bool], layout: Layout) -> 
 
 
 def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
-    """Raise for what has no form for a device, with the reason, before anything runs."""
+    """Raise InvalidInputError, before anything runs, for arms or policies without a device form.
+
+    The message gives the reason.
+    """
     if type(arms) not in _ARMS and not getattr(arms, "arm_by_arm", False):
         names = ", ".join(kind.__name__ for kind in _ARMS)
         why = "has infinitely many arms" if arms.size == 0 else "has no cooperative form"
@@ -54,7 +57,7 @@ def check_supported(policies: Mapping[str, Any], arms: Any) -> None:
 
 
 def _obstacle(policy: Any) -> str | None:
-    """Return why a device cannot play a policy; None if it can."""
+    """Return the reason why a device cannot play a policy; None if it can."""
     kind = type(policy).__name__
     if isinstance(policy, Uniform):
         return None
@@ -75,19 +78,19 @@ def _obstacle(policy: Any) -> str | None:
 
 
 def flatten(state: Any) -> list[Any]:
-    """The arrays of a state."""
+    """Return the arrays of a state."""
     return [array for field in state for array in flatten(field)] if is_part(state) else [state]
 
 
 def own_parts(*parts: Any) -> list[str]:
-    """The names of the parts that are not of this library."""
+    """Return the names of the parts that are not of this library."""
     library = __name__.partition(".")[0]
     found = {kind for part in parts for kind in classes_of(part)}
     return sorted(k.__name__ for k in found if k.__module__.partition(".")[0] != library)
 
 
 def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
-    """What to say of a kernel that does not compile."""
+    """Return the error for a kernel that does not compile."""
     names = own_parts(policy, *problem)
     reason = "".join(line for line in str(error).splitlines() if "shared(" in line)[:200]
     if not names:
@@ -100,8 +103,8 @@ def no_form(error: Exception, policy: Any, problem: Any) -> Exception:
 
 
 def require_device() -> None:
-    """Import numba-cuda and find a device, or say what is missing."""
-    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 dropped it
+    """Import numba-cuda and find a device; raise DeviceError with what is missing."""
+    if not hasattr(np, "row_stack"):  # numba-cuda 0.30 imports it, NumPy 2.5 lacks it
         setattr(np, "row_stack", np.vstack)  # noqa: B010
     try:
         importlib.import_module("numba_cuda")

@@ -1,12 +1,12 @@
-"""A team: 2 to 32 lanes of a warp that play one run together, or all lanes of a block.
+"""Define teams: 2 to 32 lanes of a warp, or all lanes of a block, that play one run together.
 
-A team of more lanes than a warp has is alone in its block, so that the barrier of the block is its
-own.
+A team with more lanes than a warp is alone in its block, so that no other team uses the barrier of
+the block.
 
-What a team shares has a type of its own, `Shared`, which says how many lanes there are and
-cannot be written to. So the text of a part that reads it compiles as it is, and a part that would
-write to it, every lane at once, is rejected when it is compiled. The cooperative twins in this
-folder write through `writable`, each element by one lane.
+An array that a team shares has a type of its own, `Shared`, which contains the number of lanes and
+cannot be written to. So the code of a part that reads the array compiles without a change. The
+compiler rejects a part that would write to the array in every lane at once. The cooperative twins
+in this folder write through `writable`, and one lane writes each element.
 """
 
 import functools
@@ -33,13 +33,14 @@ from .numba_cuda_internals import (
 )
 
 F = Callable[..., Any]
-MAKERS: dict[F, F] = {}  # what makes the twin of a function, to run it without a device
+# The functions that make the twins, by CPU function: tests run the twins without a device.
+MAKERS: dict[F, F] = {}
 
 
 class Shared(types.Array):
-    """An array that the lanes of a team share.
+    """Describe the type of an array that the lanes of a team share.
 
-    alike: whether it may be written to, because all lanes write the same.
+    alike: True if it may be written to, because all lanes write the same values.
     """
 
     def __init__(self, dtype: Any, ndim: int, lanes: int, alike: bool = False) -> None:
@@ -66,7 +67,7 @@ register_model(Shared)(ArrayModel)
 
 
 def lanes_of(kind: Any) -> int:
-    """The lanes of the team that shares this; 0 if no team does."""
+    """Return the number of lanes of the team that shares this type; 0 if no team does."""
     if isinstance(kind, Shared):
         return kind.lanes
     if isinstance(kind, types.BaseTuple):
@@ -75,10 +76,11 @@ def lanes_of(kind: Any) -> int:
 
 
 def twin(function: F, alone: bool = False) -> Callable[[Callable[..., Any]], None]:
-    """Let the text that the decorated function makes replace `function` where a team calls it.
+    """Let the function that the decorated function returns replace `function` in code of a team.
 
-    It is given the number of lanes and the types of the arguments. Where no argument is shared,
-    each lane has its own and `function` is its own twin, unless `alone` says it has one.
+    The decorated function receives the number of lanes and the types of the arguments. If it
+    returns None, `function` is not replaced. If no argument is shared, each lane has its own
+    arrays, and `function` is replaced only if `alone` is True.
     """
 
     def register(make: Callable[..., Any]) -> None:
@@ -99,7 +101,10 @@ def twin(function: F, alone: bool = False) -> Callable[[Callable[..., Any]], Non
 
 @functools.cache
 def carve(shape: tuple[int, ...], lanes: int, alike: bool = False) -> Any:
-    """For kernels: the array of this shape that begins at an index of a pool, as a team's own."""
+    """Make a function for kernels that returns an array of a pool as an array that a team shares.
+
+    The array has this shape and begins at an index of the pool.
+    """
     strides = [8 * math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
     @intrinsic
@@ -129,7 +134,7 @@ def carve(shape: tuple[int, ...], lanes: int, alike: bool = False) -> Any:
 
 @functools.cache
 def hold(lanes: int) -> Any:
-    """For kernels: the same array as a team's own."""
+    """Make a function for kernels that returns an array as an array that a team shares."""
 
     @intrinsic
     def held(context: Any, array: Any) -> Any:
@@ -141,12 +146,12 @@ def hold(lanes: int) -> Any:
 
 @intrinsic
 def opaque(context: Any, number: Any) -> Any:
-    """The same number, of which no compiler knows anything: a thread's place along an axis that
-    blocks do not have is added, 0.
+    """Return the same number in a form of which no compiler knows the value.
 
-    What depends on it is not worked out before its time, and a loop with such a step is not
-    unrolled: instructions must be fetched, and more of them than are kept at hand take longer to
-    fetch than to carry out.
+    The code adds 0: the index of a thread along an axis that blocks do not have. The compiler does
+    not compute in advance what depends on the result, and does not unroll a loop with such a step.
+    Instructions must be fetched: if there are more of them than a multiprocessor keeps, fetching
+    takes longer than execution.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -160,9 +165,10 @@ def opaque(context: Any, number: Any) -> Any:
 
 @intrinsic
 def block_barrier(context: Any) -> Any:
-    """Wait for all lanes of a block, also where those of a warp have gone apart.
+    """Wait for all lanes of a block, also if the lanes of a warp have diverged.
 
-    `cuda.syncthreads` is for warps whose lanes are together, which no text of a team promises.
+    `cuda.syncthreads` is for warps whose lanes have converged, which the code of a team does not
+    guarantee.
     """
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -176,7 +182,7 @@ def block_barrier(context: Any) -> Any:
 
 @intrinsic
 def leading(context: Any, array: Any, count: Any) -> Any:
-    """The first `count` numbers of an array, without the questions that a slice asks."""
+    """Return the first `count` numbers of an array, without the checks of a slice."""
 
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         source = context.make_array(array)(context, builder, arguments[0])
@@ -196,33 +202,33 @@ def leading(context: Any, array: Any, count: Any) -> Any:
 
 @intrinsic
 def writable(context: Any, array: Any) -> Any:
-    """The same array as one that may be written to."""
+    """Return the same array as an array that may be written to."""
     kind = types.Array(array.dtype, array.ndim, "C")
     return signature(kind, array), lambda context, builder, signature, arguments: arguments[0]
 
 
 @jitable
 def lane(lanes: int) -> Any:
-    """The number of this lane in its team, in a form whose sign the compiler knows."""
+    """Return the number of this lane in its team, in a form whose sign the compiler knows."""
     return np.int64(cuda.threadIdx.x & (lanes - 1))
 
 
 @jitable
 def first_lane(lanes: int) -> Any:
-    """The number of the team's first lane in its warp, for a team within a warp."""
+    """Return the number in its warp of the team's first lane, for a team within one warp."""
     return np.int64(cuda.threadIdx.x & (WARP - lanes))
 
 
 @jitable
 def members(lanes: int) -> Any:
-    """The team as a mask of lanes of its warp."""
+    """Return the team as a mask of the lanes of its warp."""
     within = min(lanes, WARP)
     return ((1 << within) - 1) << first_lane(within)
 
 
 @jitable
 def sync(lanes: int) -> None:
-    """What a lane wrote before this, all lanes of its team read after it."""
+    """Wait for all lanes of the team: each then reads what any of them wrote before the call."""
     cuda.syncwarp(members(lanes))
     if lanes > WARP:
         block_barrier()
@@ -230,7 +236,7 @@ def sync(lanes: int) -> None:
 
 @jitable
 def maximum(value: float, lanes: int) -> float:
-    """The largest value of all lanes."""
+    """Return the largest value of all lanes."""
     offset = min(lanes, WARP) // 2
     while offset > 0:
         value = max(value, cuda.shfl_xor_sync(members(lanes), value, offset))
@@ -247,7 +253,7 @@ def maximum(value: float, lanes: int) -> float:
 
 @jitable
 def total(value: float, lanes: int) -> float:
-    """The sum over all lanes, in an order of its own."""
+    """Return the sum over all lanes, in another order than the CPU's."""
     offset = min(lanes, WARP) // 2
     while offset > 0:
         value += cuda.shfl_xor_sync(members(lanes), value, offset)
@@ -264,9 +270,9 @@ def total(value: float, lanes: int) -> float:
 
 @jitable
 def exchange(value: float, found: Any, lanes: int) -> None:
-    """Leave the values of the warps of a team for all lanes, until they next `sync`.
+    """Write the value of each warp of a team for all lanes, which can read it until they `sync`.
 
-    found: where the memory begins that the lanes of a block share. A layout has room there.
+    found: the beginning of the shared memory of the block. A layout reserves room there.
     """
     if lane(WARP) == 0:
         found[lane(lanes) // WARP] = value
@@ -275,11 +281,14 @@ def exchange(value: float, found: Any, lanes: int) -> None:
 
 @jitable
 def value_of(value: float, place: int) -> float:
-    """The value that a lane of this warp has; all lanes of the warp ask, each for its own."""
+    """Return the value of lane `place` of this warp.
+
+    All lanes of the warp must call this function, each with a `place` of its own.
+    """
     return cuda.shfl_sync(0xFFFFFFFF, value, place)
 
 
 @jitable
 def broadcast(value: float, lanes: int) -> float:
-    """The value that the first lane has, in a team within a warp."""
+    """Return the value of the first lane, in a team within one warp."""
     return cuda.shfl_sync(members(lanes), value, first_lane(lanes))

@@ -1,6 +1,7 @@
-"""Problems that change while they are played: a lane plays each of their runs, with the CPU's loop.
+"""Support problems that change while they are played.
 
-What core/world.py keeps in arrays is in tables of device memory, a column per run.
+One lane plays each run of such a problem, with the CPU's loop. The arrays of core/world.py are
+columns of tables in device memory, one column per run.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,11 +11,11 @@ from ..core.world import World, is_lost, make_world, no_room
 
 
 class Nothing(NamedTuple):
-    """In the place of a part that a problem does not have."""
+    """Take the place of a part that a problem does not have."""
 
 
 class Changes(NamedTuple):
-    """The parts of a problem that change it, for a kernel."""
+    """Store the parts of a problem that change it, for a kernel."""
 
     drift: Any
     delay: Any
@@ -22,12 +23,12 @@ class Changes(NamedTuple):
 
 
 def is_still(problem: Any) -> bool:
-    """Return True if a problem does not change, and its noise does not see the arm."""
+    """Return True if a problem does not change, and its noise does not depend on the arm."""
     return not hasattr(type(problem.noise), "reward") and not changes_of(problem)
 
 
 def changes_of(problem: Any) -> tuple[Changes, ...]:
-    """Return what changes a problem, in a tuple that is empty if nothing does."""
+    """Return the parts that change a problem as one `Changes`, or an empty tuple if none does."""
     given = problem.drift, problem.delay, problem.adversary
     if all(part is None for part in given):
         return ()
@@ -35,7 +36,7 @@ def changes_of(problem: Any) -> tuple[Changes, ...]:
 
 
 def world_arrays(problem: Any, plays: int) -> Iterator[tuple[str, Any]]:
-    """Yield the arrays of the world of a run before its first play, by their names in a kernel."""
+    """Yield the arrays of a run's world before its first play, with their names in a kernel."""
     _, _, law, theta, drift, delay, adversary = problem
     world: World = make_world(law, theta, drift, delay, adversary, plays)
     if world.start is not None:
@@ -48,7 +49,7 @@ def world_arrays(problem: Any, plays: int) -> Iterator[tuple[str, Any]]:
 
 
 def world_text(parts: Sequence[Any]) -> tuple[str, str]:
-    """Return the text that makes the world of a run, and the name of its theta."""
+    """Return the code that makes the world of a run, and the name of its theta."""
     law = "noise" if hasattr(type(parts[3]), "reward") else "None"
     changes = parts[4] if len(parts) > 4 else Changes(Nothing(), Nothing(), Nothing())
     has = {name: not isinstance(part, Nothing) for name, part in changes._asdict().items()}
@@ -67,7 +68,7 @@ def world_text(parts: Sequence[Any]) -> tuple[str, str]:
 def check_delay(problem: Any, counts: Any) -> None:
     """Raise an error if more decisions waited for their rewards than there is room for.
 
-    counts: `world_counts` of all runs, a column each.
+    counts: `world_counts` of all runs, one column per run.
     """
     if is_lost(counts).any():
         raise no_room(problem.delay)
