@@ -53,7 +53,7 @@ _COMMON |= {"plays": 20_000}
 PROFILES: dict[str, dict[str, Any]] = {
     "smallest": _COMMON
     | {"sets": ["cdnow"], "policies": ["LinUCB", "LinUCB, adaptive clip"]}
-    | {"tuning_orders": 2, "repetitions": 3},
+    | {"tuning_orders": 1, "repetitions": 2},
     "quick": _COMMON | {"sets": ["rand", "cdnow", "sp500"], "tuning_orders": 5, "repetitions": 10},
     "default": _COMMON | {"tuning_orders": 8, "repetitions": 20},
     "full": _COMMON | {"tuning_orders": 20, "repetitions": 40},
