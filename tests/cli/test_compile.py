@@ -74,7 +74,7 @@ def test_after_compile_nothing_is_compiled(environment, tmp_path):
     said = run(environment, COMMAND, "compile", "random play")
     cache = tmp_path / "cache" / "heavybandits"
     assert said == f"random play: 7 compiled, 0 were there\nkept in {cache}\n"
-    assert json.loads(run(environment, FIRST)) == [0, 6]
+    assert json.loads(run(environment, FIRST)) == [0, 7]
     again = run(environment, COMMAND, "compile", "random play")
     assert again.startswith("random play: 0 compiled, 7 were there\n")
 

@@ -143,7 +143,7 @@ def test_realdata_runs_at_its_smallest_setting(tmp_path) -> None:
         pytest.skip("the package lifetimes is not installed")
     given = realdata.settings.PROFILES["smallest"]
     rows = realdata.collect(given, Runner(tmp_path, jobs=1, backend="sequential", progress=False))
-    assert len(rows) == 2 * 6 * (2 + 3)
+    assert len(rows) == 2 * 6 * (given["tuning_orders"] + given["repetitions"])
     found = realdata.analyse(rows)
     assert found.tables[0].rows[0]["to learn"] == "something"
     assert {row["fraction"] > 0.8 for row in found.tables[1].rows} == {True}
