@@ -1,9 +1,7 @@
 # Every target builds what it needs in .venv: Python 3.11 or newer, git and make are enough.
 
 PYTHON ?= python3
-# One process more than there are cores: tests that kill and restart servers wait most of their time.
-WORKERS := $(shell "$(PYTHON)" -c 'import os; print((os.cpu_count() or 1) + 1)' 2>/dev/null || echo auto)
-PYTEST_ARGS ?= -n $(WORKERS) --dist loadfile
+PYTEST_ARGS ?= -n auto --dist loadfile
 VENV := .venv
 BIN := $(VENV)/bin
 
