@@ -83,7 +83,7 @@ def reproduce(
     that was killed resumes when you run it again.
 
     \b
-    heavybandits reproduce                  about seven minutes on two cores
+    heavybandits reproduce                  about four minutes on two cores
     heavybandits reproduce --quick          about two minutes
     heavybandits reproduce --full           all variants and experiments, about 90 minutes
     heavybandits reproduce figure1 --repetitions 50
