@@ -59,9 +59,9 @@ def compute(name: str, profile: str, jobs: int, source: Path | None) -> dict[str
 def main() -> None:
     """Time the experiments one after the other."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--names", nargs="*", default=NAMES)
+    parser.add_argument("--names", nargs="*", default=NAMES, help="experiments, in this order")
     parser.add_argument("--full", action="store_true", help="the sizes of `reproduce --full`")
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="worker processes")
     parser.add_argument("--source", type=Path, help="folder of the package heavybandits to measure")
     parser.add_argument("--warm", action="store_true", help="compile before the clock starts")
     given = parser.parse_args()

@@ -39,12 +39,19 @@ def main() -> None:
     """Play, and write what came out."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=1000, help="runs per problem")
-    parser.add_argument("--groups", nargs="*", default=[], choices=list(REPORT), metavar="GROUP")
+    parser.add_argument(
+        "--groups",
+        nargs="*",
+        default=[],
+        choices=list(REPORT),
+        metavar="GROUP",
+        help="play the worlds of these groups as well, such as shops",
+    )
     parser.add_argument("--every", type=int, default=1, help="play every n-th problem; 0 for none")
     parser.add_argument("--horizon", type=int, help="rounds, if not those of the study")
-    parser.add_argument("--jobs", type=int)
-    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"])
-    parser.add_argument("--out", type=Path, default=Path("out/seeds"))
+    parser.add_argument("--jobs", type=int, help="workers; all cores if it is left out")
+    parser.add_argument("--device", default="cpu", choices=["cpu", "cuda"], help="cuda: a GPU")
+    parser.add_argument("--out", type=Path, default=Path("out/seeds"), help="folder of the results")
     given = parser.parse_args()
     runner = Runner(given.out, given.jobs, device=given.device, fallback=True)
     found = analyse(collect(settings_of(given), runner))

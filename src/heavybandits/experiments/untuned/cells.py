@@ -148,17 +148,11 @@ def jobs_of_problem(
     ends = [(runs_from, runs_to)]
     if spec.draws_effects:
         ends = [(run, run + 1) for run in range(runs_from, runs_to)]
+    runs = [(make_problem(spec, scale, seed, end[0], horizon), end) for end in ends]
     return [
-        Job(
-            player,
-            make_problem(spec, scale, seed, end[0], horizon),
-            horizon,
-            (horizon,),
-            seed,
-            *end,
-        )
+        Job(player, made, horizon, (horizon,), seed, *end)
         for player in players
-        for end in ends
+        for made, end in runs
     ]
 
 
