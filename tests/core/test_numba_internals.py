@@ -294,6 +294,29 @@ def test_a_function_that_calls_itself_can_be_part_of_a_kernel():
     assert kernel.call(5) == 121
 
 
+@pytest.mark.slow
+def test_a_called_function_may_print():
+    """In a process of its own: one without its environment would wait for ever."""
+    code = """
+from numba import typeof
+from numba.extending import register_jitable
+from heavybandits.core.numba_internals import compile_fast
+@register_jitable
+def loud(x):
+    print("value", x)
+    return 2.0 * x
+def kernel(x):
+    return loud(x) + 1.0
+print(compile_fast(kernel, (typeof(1.5),)).call(1.5))
+"""
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", code]
+    printed = subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert printed.stdout == "value 1.5\n4.0\n"
+
+
 def test_an_error_of_a_called_function_reaches_the_caller():
     kernel = internals.compile_fast(lambda x: positive_root(x) + 1.0, (typeof(4.0),))
     assert kernel.call(4.0) == 3.0

@@ -230,6 +230,9 @@ if has("passes"):
 # ---- machine code is made of a kernel alone
 
 
+_environments: dict[str, Any] = {}  # of functions whose kernel is not loaded
+
+
 def is_recursive(library: Any) -> bool:
     """Return True if a function of the library calls itself: its address must be known."""
     prefix = find("numba.core.codegen:RuntimeLinker.PREFIX")
@@ -243,6 +246,9 @@ def finish(library: Any) -> None:
     """
     if _entry.get() in (None, library.name) or is_recursive(library):
         load(library)
+        engine = library._codegen._engine
+        for name in [each for each in _environments if engine.is_symbol_defined(each)]:
+            set_loaded(library._codegen, name, _environments.pop(name))
         return
     library._finalize_dynamic_globals()
     library._verify_declare_only_symbols()
@@ -261,9 +267,11 @@ def address_of(library: Any, name: str) -> int:
 
 
 def set_environment(codegen: Any, name: str, environment: Any) -> None:
-    """Give a function its environment if it is loaded; compiled code does not read it."""
+    """Give a function its environment, which `print` reads; later if the kernel is not loaded."""
     if codegen._engine.is_symbol_defined(name):
         set_loaded(codegen, name, environment)
+    else:
+        _environments[name] = environment
 
 
 if has("deferred"):
