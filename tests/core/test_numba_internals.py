@@ -296,7 +296,7 @@ def test_a_function_that_calls_itself_can_be_part_of_a_kernel():
 
 @pytest.mark.slow
 def test_a_called_function_may_print():
-    """In a process of its own: one without its environment would wait for ever."""
+    """In a process of its own, because a function without its environment hangs."""
     code = """
 from numba import typeof
 from numba.extending import register_jitable
